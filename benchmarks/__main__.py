@@ -416,8 +416,8 @@ def _digest(rng: np.random.Generator, scale: int) -> Iterator[Row | str]:
     )
     with tempfile.TemporaryDirectory() as output:
         code = (
-            "from fairbook.traces.raw.google2011 import digest; "
-            f"digest({str(Path(folder) / 'google2011')!r}, {output!r}, progress=False)"
+            "from book.common.raw.google2011 import digest; "
+            f"digest({str(Path(folder) / 'google2011')!r}).write({output!r})"
         )
 
         ours, gzip = partial(_run, sys.executable, "-c", code), partial(_run, "gzip", "-dc", *parts)

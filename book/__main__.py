@@ -1,4 +1,4 @@
-"""The command line of the laboratory: ``python -m book figures | results``."""
+"""The command line of the laboratory: ``python -m book figures | results | digest | verify``."""
 
 import argparse
 import importlib
@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 from joblib import parallel_config
 
+from book.common.raw.digests import DigestReport
 from book.common.stored import stored_results
 from fairbook import checkout, results
 from fairbook.cli.common import (
@@ -30,6 +31,9 @@ from fairbook.cli.common import (
 )
 from fairbook.errors import StaleResult
 from fairbook.files import write_whole
+
+#: The traces that have a digest in ``data/``.
+_TRACES = ("google2011", "alibaba2017", "alibaba_gpu2023")
 
 
 def _add_runs(parser: argparse.ArgumentParser) -> None:
@@ -144,11 +148,34 @@ def _results(options: argparse.Namespace) -> int:
     return 1 if (options.check or options.full) and set(states.values()) - {"fresh"} else 0
 
 
+def _made(options: argparse.Namespace) -> DigestReport:
+    report: DigestReport = importlib.import_module(f"book.common.raw.{options.trace}").digest(options.folder)
+    return report
+
+
+def _digest(options: argparse.Namespace) -> int:
+    report = _made(options)
+    report.write(options.output)
+    print(f"{report}\nwritten to {options.output}")
+    return 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    report = _made(options)
+    report.held_against()
+    print(f"{report}\nequal to the digest in data/")
+    return 0
+
+
 def make_parser() -> argparse.ArgumentParser:
-    parser = Parser(prog="python -m book", description="Draw the figures of the book, and keep its stored results.")
+    parser = Parser(
+        prog="python -m book",
+        description="Draw the figures of the book, keep its stored results, and digest public traces.",
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
     _add_figures(commands)
     _add_results(commands)
+    _add_traces(commands)
     return parser
 
 
@@ -195,6 +222,29 @@ def _add_results(commands: Any) -> None:
     parser.add_argument("--only", nargs="+", action="extend", metavar="NAME", help="only these results")
     parser.add_argument("--force", action="store_true", help="with --full: compute also what is fresh")
     _add_runs(parser)
+
+
+def _add_traces(commands: Any) -> None:
+    digest = add_command(
+        commands,
+        "digest",
+        _digest,
+        "digest the files of a public trace into small tables",
+        examples="python -m book digest clusterdata-2011-2 --trace google2011 --output digest",
+        bars=False,
+    )
+    digest.add_argument("--output", required=True, metavar="DIR", help="folder, made if absent")
+    verify = add_command(
+        commands,
+        "verify",
+        _verify,
+        "compute a digest again and hold it equal to the one in data/",
+        examples="python -m book verify clusterdata-2011-2 --trace google2011",
+        bars=False,
+    )
+    for parser in (digest, verify):
+        parser.add_argument("folder", metavar="FOLDER", help="the trace as published, in any number of parts")
+        parser.add_argument("--trace", choices=_TRACES, required=True, help="which trace")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -15,22 +15,6 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # ------------------------------------------------------------------------------------------------ material
 
-_USER = "70s3v5qRyCO/1PCdI6fVXnrW8FU/w+5CKRSa72xgcIo="
-_POD = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
-
-#: Whole files, small, by table of a trace.
-TRACE_FILES = {
-    "task_events": "".join(
-        f"{k},,34{k // 2},{k},3938719206,{k % 4},{_USER},3,9,0.{k}25,0.07{k},0.0004,0\n" for k in range(6)
-    ),
-    "machine_events": "".join(f"{k},{k % 3},{k // 3},HofLGzk1Or/8Ildj2+Lqv0UGGvY82NLo,0.5,0.2493\n" for k in range(5)),
-    "batch_task": "".join(f"{100 + k},{200 + k},{k // 2},{k},{k + 1},Terminated,50,0.00{k + 1}\n" for k in range(6)),
-    "server_event": "".join(f"0,{k},add,,64,0.69000{k},1\n" for k in range(4)),
-    "openb_pod_list_default": _POD
-    + "".join(f"p{k},{1000 * k + 1},2048,{k % 2},{1000 * (k % 2)},,LS,Running,{k},90{k},{k}\n" for k in range(5)),
-    "openb_node_list_all_node": "sn,cpu_milli,memory_mib,gpu,model\nn0,32000,262144,0,\nn1,96000,393216,8,V100M32\n",
-}
-
 #: Files of each command, by the place where they go.
 TABLES = {
     name: (ROOT / "data" / f"example_{name}.csv").read_text("utf8")
@@ -192,7 +176,6 @@ COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, ...] | None]]] =
             ),
         },
     ),
-    "traces digest": ((), {"--exact": None}),
     "claims": (
         (),
         {
@@ -208,17 +191,12 @@ COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, ...] | None]]] =
 #: What goes with the whole tables, mostly: else nothing behind the question of how much there is would be tried.
 _POOLS = {"users": ["--capacity", "cpu=1", "memory=1", "gpu=1"], "phases": ["--capacity", "cpu=9", "memory=18"]}
 _SECOND = {"machines": "--machines", "clusters": "--clusters"}
-_TRACES = {
-    "google2011": ("task_events", "machine_events"),
-    "alibaba2017": ("batch_task", "server_event"),
-    "alibaba_gpu2023": ("openb_pod_list_default", "openb_node_list_all_node"),
-}
 
 
 def command_line(name: str, rng: Random, folder: Path) -> tuple[list[str], str]:
     """Write the files of a command, some damaged, and give its arguments and the place of its output."""
     tables, options = COMMANDS[name]
-    argv = name.split() if name.startswith("traces") else name.split()[:1]
+    argv = name.split()[:1]
     given = folder / "in"
     given.mkdir()
 
@@ -236,17 +214,9 @@ def command_line(name: str, rng: Random, folder: Path) -> tuple[list[str], str]:
             argv += [_SECOND[table], file(table)]
     argv += _POOLS.get(tables[0], []) if tables and rng.random() < 0.8 else []
     out = str(folder / rng.choice(("out.csv", "out.json") * 4 + ("out.txt", "no/out.csv", "in")))
-    if name == "traces digest":
-        trace = rng.choice(list(_TRACES))
-        for table in _TRACES[trace]:
-            if rng.random() < 0.9:
-                whole = TRACE_FILES[table]
-                (given / f"{table}.csv").write_bytes(damaged(rng, whole) if rng.random() < 0.6 else whole.encode())
-        argv += [str(given), "--trace", trace]
-        out = str(folder / rng.choice(("out", "out", "no/out", "in/machine_events.csv")))
     if name == "figures":  # not all of them, which takes minutes
         argv += ["--only", "fig99"]
-    if name in ("traces digest", "figures") or (tables and rng.random() < 0.7):
+    if name == "figures" or (tables and rng.random() < 0.7):
         argv += ["--output", out]
     for option in rng.sample(sorted(options), k=min(len(options), rng.choice((0, 0, 1, 1, 2, 3)))):
         values = options[option]

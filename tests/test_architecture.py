@@ -19,18 +19,17 @@ MAY: dict[str, set[str]] = {
     "mechanisms": {"errors", "files", "kernels", "model", "progress"},
     "metrics": {"errors", "model"},
     "properties": {"errors", "mechanisms", "metrics", "model"},
-    "traces": {"errors", "files", "progress"},
+    "traces": {"errors"},
     "results": {"checkout", "errors", "files", "traces"},
     "sweeps": {"errors", "progress"},
     "claims": {"checkout", "errors", "progress", "results"},
-    "cli": {"claims", "errors", "exports", "files", "mechanisms", "model", "progress", "results", "sweeps", "traces"},
+    "cli": {"claims", "errors", "exports", "files", "mechanisms", "model", "progress", "results", "sweeps"},
     "__main__": {"cli"},
 }
 #: What may look modules up by name at run time, which no table can follow.
 BY_NAME = {
     "fairbook.checkout",
     "fairbook.mechanisms.rows",
-    "fairbook.cli.traces",
     "book.__main__",
     "book.common.smt",
 }  # which only looks for z3

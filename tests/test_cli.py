@@ -16,9 +16,8 @@ import fairbook as fb
 from fairbook import cli, results
 from fairbook.claims import registry, stored
 from fairbook.claims.registry import COLUMNS, Claim, Evidence, Mechanism, Part
-from fairbook.cli import traces
+from fairbook.cli import claims
 from tests.commands import ROOT, refused, run
-from tests.trace_files import write
 
 # ------------------------------------------------------------------------------------------------ the program
 
@@ -44,15 +43,14 @@ def parsers() -> dict[str, argparse.ArgumentParser]:
 def test_version_and_help_of_every_command() -> None:
     assert run("--version") == (0, f"fairbook {fb.__version__}\n", "")
     overview = run("--help")[1]
-    assert len(parsers()) == 8
+    assert len(parsers()) == 4
     assert run() == run("--help")
-    assert run("traces") == run("traces", "--help")
     for words in parsers():
         code, text, err = run(*words.split(), "--help")
         assert (code, err) == (0, "")
-        assert words in ("traces", "traces show") or "examples:" in text
+        assert "examples:" in text
         assert words.partition(" ")[0] in overview
-        assert ("--progress" in text) == (words not in {"", "traces", "traces show", "completion"})
+        assert ("--progress" in text) == (words not in {"", "completion"})
 
 
 def test_examples_of_the_help_are_understood() -> None:
@@ -83,7 +81,6 @@ def test_shells_complete_commands_options_and_choices() -> None:
     assert completed("fairbook", "c") == ["claims", "completion"]
     assert completed("fairbook", "allocate", "u.csv", "--mech") == ["--mechanism"]
     assert "tv_drf" in completed("fairbook", "allocate", "--mechanism", "")
-    assert completed("fairbook", "traces", "verify", "--trace", "g") == ["google2011"]
     assert completed("fairbook", "completion", "z") == ["zsh"]
     zsh, fish = (run("completion", shell)[1] for shell in ("zsh", "fish"))
     assert zsh.startswith("autoload -U +X bashcompinit")
@@ -118,14 +115,14 @@ def test_what_ends_a_command(monkeypatch: pytest.MonkeyPatch, raised: BaseExcept
     def end(options: object) -> int:
         raise raised
 
-    monkeypatch.setattr(traces, "_traces_show", end)
-    assert run("traces", "show") == (code, "", said)
+    monkeypatch.setattr(claims, "_claims", end)
+    assert run("claims") == (code, "", said)
 
 
 def test_defects_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traces, "_traces_show", lambda options: 1 // 0)
+    monkeypatch.setattr(claims, "_claims", lambda options: 1 // 0)
     with pytest.raises(ZeroDivisionError):
-        cli.main(["traces", "show"])
+        cli.main(["claims"])
 
 
 # ----------------------------------------------------------------------------------------------------- claims
@@ -215,19 +212,3 @@ def test_wrong_claims(registered: dict[str, Claim]) -> None:
     assert "one of one, two" in refused(run("claims", "--paper", "three"))
     assert "no claim" in refused(run("claims", "--id", "one.sec"))
     assert "no claim" in refused(run("claims", "--paper", "two", "--id", "one.first"))
-
-
-# ----------------------------------------------------------------------------------------------------- traces
-
-
-def test_traces(tmp_path: Path) -> None:
-    """Beyond what is asked of the commands for every trace: parts that are missing or were changed, and bars."""
-    folder, digest = tmp_path / "trace", tmp_path / "digest"
-    part = write(folder, "1,,1,0,,0,u,0,0,0.5,0.25,0,0\n", "task_events_part-00001-of-00002.csv")
-    write(folder, "0,5,0,p,0.5,0.25\n", "machine_events.csv")
-    told = run("traces", "digest", folder, "--output", digest)
-    assert told[::2] == (0, "")
-    assert "1 part(s) of task_events missing: [0]\n" in told[1]
-    assert "task_events" in run("traces", "digest", folder, "--output", tmp_path / "again", "--progress")[2]
-    part.write_text("1,,1,0,,0,u,0,0,0.5,0.5,0,0\n")
-    assert "differs from the digest computed now" in refused(run("traces", "verify", folder, "--digest", digest))

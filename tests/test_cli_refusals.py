@@ -28,11 +28,6 @@ LINES = {
     "claims --effort full": "--recompute",
     "claims --output ledger.csv": "a .json file",
     "claims --mutants --output ledger.json": "--mutants",
-    "traces digest folder": "--output",
-    "traces digest none --output out": "no task_events file",
-    "traces digest . --output out": "no task_events file",
-    "traces verify .": "no task_events file",
-    "traces show --digest .": "cannot be read",
 }
 
 REQUESTS = Case({"requests": CLUSTERS.files["requests"]}, "virtual_cluster")

@@ -9,12 +9,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fairbook.errors import InvalidInput
-from fairbook.traces.raw.digests import DigestReport, described, read, require
+from book.common.raw.digests import DigestReport, described, read
+from fairbook.errors import InvalidInput, TraceError
 from fairbook.traces.stored import open_digest
 
 TABLE = "batch_log_requests.csv"
 COLUMNS = {"second": "int64", "owner": "str", "tasks": "int64", "cpu": "float64", "memory": "float64"}
+
+
+def require(path: Path, right: pd.Series, rule: str) -> None:
+    """Refuse the first row that breaks a rule."""
+    if not right.all():
+        raise TraceError(f"{path}, row {int(right.to_numpy().argmin()) + 1}: {rule}")
 
 
 def read_log(path: Path) -> pd.DataFrame:
@@ -40,7 +46,7 @@ def digest(path: Path, folder: Path) -> Path:
         "counts": {"jobs": len(jobs), "tasks": int(jobs["tasks"].sum())},
     }
     lines = counts.to_csv(index=False, lineterminator="\n").splitlines()
-    DigestReport.of("batch_log", facts, {TABLE: lines}, said=[]).write(folder)
+    DigestReport.of("batch_log", facts, {TABLE: lines}).write(folder)
     return folder
 
 

@@ -1,4 +1,4 @@
-"""The command line: ``fairbook allocate | claims | traces | completion``.
+"""The command line: ``fairbook allocate | claims | completion``.
 
 Every command reads its arguments, calls the library and prints. What a user can get wrong ends in one line
 ``fairbook: error: ...`` on stderr. The exit code is 0 where all went well, 1 where a check that was asked for came out
@@ -17,7 +17,6 @@ from fairbook.cli.claims import add_claims
 from fairbook.cli.common import Parser, help_of, serve
 from fairbook.cli.completion import add_completion
 from fairbook.cli.options import add_allocate
-from fairbook.cli.traces import add_traces
 
 
 def _allocate(options: argparse.Namespace) -> int:
@@ -34,7 +33,6 @@ def make_parser() -> argparse.ArgumentParser:
   fairbook allocate teams.csv --capacity cpu=400 memory=1600 gpu=16 --explain
   fairbook allocate teams.csv --machines nodes.csv --placement --verify
   fairbook claims --verdict refuted
-  fairbook traces show
 
 exit codes: 0 fine; 1 a check came out negative; 2 error, in one line on stderr; 130 Ctrl-C""",
     )
@@ -43,7 +41,6 @@ exit codes: 0 fine; 1 a check came out negative; 2 error, in one line on stderr;
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     add_allocate(commands, _allocate)
     add_claims(commands)
-    add_traces(commands)
     add_completion(commands, make_parser)
     return parser
 

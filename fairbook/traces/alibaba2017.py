@@ -9,7 +9,7 @@ machine's memory, times are seconds since the start of the trace; a few are nega
 
 The digest that ships holds memory and instance counts to 3 significant digits, for the trace is published for research
 and study only, and a digest of it should not stand in for it. Rounding changes nearly every memory request and 1 717
-instance counts, all above 1 000; CPU and times stay. :mod:`fairbook.traces.raw.alibaba2017` says what was left out, and
+instance counts, all above 1 000; CPU and times stay. ``book/common/raw/alibaba2017.py`` says what was left out, and
 gives everything exact.
 
 References
@@ -129,7 +129,7 @@ class Jobs:
     """The batch jobs of the trace with their task groups, in order of creation.
 
     From :func:`load_digest`: of the digest that ships (memory and instance counts to 3 significant digits), or of one
-    that :func:`fairbook.traces.raw.alibaba2017.digest` made from raw files (exact). The first is, to the last bit, what
+    that ``book.common.raw.alibaba2017.digest`` made from raw files (exact). The first is, to the last bit, what
     :meth:`quantised` makes of the second. ``sample`` and ``deal`` draw users from them.
 
     Attributes

@@ -3,7 +3,7 @@ users.
 
 The trace (one cluster of 1 523 machines with 6 212 GPUs; Alibaba, "for research or study purpose") consists of
 **pods**, which ask for CPU, memory and GPU, and of machines. Everything here counts in **cores, GiB and GPUs**, for
-pods and machines alike; :mod:`fairbook.traces.raw.alibaba_gpu2023` reads the lists as published.
+pods and machines alike; ``book/common/raw/alibaba_gpu2023.py`` reads the lists as published.
 
 The digest that ships holds CPU and memory to 3 significant digits, in cores and GiB, for the trace is published for
 research and study only, and a digest of it should not stand in for it. GPUs, counts and machines are exact. Whole GiB
@@ -49,7 +49,7 @@ class Pods:
     """The distinct requests of the pods, and the distinct machines, with how many there are of each.
 
     From :func:`load_digest`: of the digest that ships (CPU and memory to 3 significant digits), or of one that
-    :func:`fairbook.traces.raw.alibaba_gpu2023.digest` made from raw files (exact). The first is, to the last bit, what
+    ``book.common.raw.alibaba_gpu2023.digest`` made from raw files (exact). The first is, to the last bit, what
     :meth:`quantised` makes of the second.
 
     Attributes

@@ -1,7 +1,7 @@
 """Google ClusterData2011_2: the digest of task requests, and the sampling of users from it.
 
 The trace (29 days of one cluster of 12 583 machines, May 2011; CC-BY 4.0, Google) normalises CPU and memory, each by
-itself, to the largest machine. :mod:`fairbook.traces.raw.google2011` reads its files and says what counts as a task.
+itself, to the largest machine. ``book/common/raw/google2011.py`` reads its files and says what counts as a task.
 
 References
 ----------

@@ -23,16 +23,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from fairbook.errors import TraceError
+from book.common.raw.digests import DigestReport, described, find_files, number, read
 from fairbook.traces import alibaba2017 as trace
 from fairbook.traces.alibaba2017 import JOBS, MACHINES, NAME, REQUESTS, Jobs
-from fairbook.traces.raw.digests import DigestReport, described, find_files, number, read, require, require_amounts
-from fairbook.traces.stored import open_digest
-
-__all__ = ["SHIPPED_DIGITS", "digest", "verify_digest"]
-
-SHIPPED_DIGITS: Final = 3
-"""Significant digits of memory and of instance counts in the digest that ships."""
 
 _MEMORY_DECIMALS: Final = 9
 _STATUS: Final = ("Ready", "Waiting", "Running", "Terminated", "Failed", "Cancelled")
@@ -54,15 +47,6 @@ _TASK_TITLES: Final = (
     "number_of_cpus_requested_per_instance_in_the_task",
     "normalized_memory_requested_per_instance_in_the_task",
 )
-
-
-def _read_tasks(path: Path) -> tuple[pd.DataFrame, bool]:
-    tasks, header = read(path, _TASK_COLUMNS, titles=_TASK_TITLES)
-    require(path, tasks["status"].isin(_STATUS), f"the status must be one of {', '.join(_STATUS)}")
-    require(path, tasks["instances"] > 0, "the number of instances must be positive")
-    require(path, ~tasks.duplicated(["job", "task"]), "this task of this job is there already")
-    require_amounts(path, tasks, ["cpu", "memory"])
-    return tasks, header
 
 
 def _gather(known: pd.DataFrame) -> list[trace.Job]:
@@ -125,15 +109,34 @@ def _encode(jobs: Jobs) -> dict[str, list[str]]:
     return {REQUESTS: [trace.REQUEST_HEADER, *requests], JOBS: [trace.JOB_HEADER, *shapes]}
 
 
-def _compute(source: str | Path, memory_digits: int | None, instance_digits: int | None) -> DigestReport:
-    """Read everything; write nothing."""
-    path, server = find_files(source, "batch_task")[0], find_files(source, "server_event")[0]
-    (tasks, header), (events, _) = _read_tasks(path), read(server, _SERVER_COLUMNS)
-    require(server, events["event"].isin(_EVENTS), f"the event must be one of {', '.join(_EVENTS)}")
-    require_amounts(server, events, ["cpu", "memory"])
+def digest(folder: str | Path, *, memory_digits: int | None = 3, instance_digits: int | None = 3) -> DigestReport:
+    """Digest batch_task and server_event into requests, distinct job shapes with times, and machines.
+
+    Parameters
+    ----------
+    folder : path
+        The trace, with ``batch_task*.csv`` and ``server_event*.csv`` in it, or ``.csv.gz``. A first line that holds the
+        schema's titles, as in some copies, is skipped.
+    memory_digits, instance_digits : int or None
+        Round to so many significant digits first; None rounds nothing but memory, to 9 decimals. The digest in
+        ``data/`` was made with 3 and 3.
+
+    Returns
+    -------
+    DigestReport
+
+    Raises
+    ------
+    TraceError
+        If a file is missing, damaged or not in the published format.
+
+    Notes
+    -----
+    About a second for the trace. The same input gives the same bytes, in whatever order its lines are.
+    """
+    path, server = find_files(folder, "batch_task")[0], find_files(folder, "server_event")[0]
+    (tasks, header), (events, _) = read(path, _TASK_COLUMNS, titles=_TASK_TITLES), read(server, _SERVER_COLUMNS)
     known = tasks.dropna(subset=["cpu", "memory"])
-    if known.empty:
-        raise TraceError(f"{path}: no row carries a request of CPU and memory")
     listed = _gather(known)
     options = {"memory_digits": memory_digits, "instance_digits": instance_digits}
     kept = Jobs.of(listed, np.empty((0, 3))).quantised(**options)
@@ -159,7 +162,7 @@ def _compute(source: str | Path, memory_digits: int | None, instance_digits: int
     rounded = {"memory": memory_digits, "instance counts": instance_digits}
     parts = [f"{name} to {digits}" for name, digits in rounded.items() if digits is not None]
     rounding = f"{' and '.join(parts)} significant digits" if parts else ""
-    given = "".join(f", {name}={value}" for name, value in options.items() if value is not None)
+    given = "".join(f", {name}={value}" for name, value in options.items())
     facts: dict[str, Any] = {
         "trace": "Alibaba cluster-trace-v2017",
         "licence": "for research or study purpose",
@@ -169,7 +172,7 @@ def _compute(source: str | Path, memory_digits: int | None, instance_digits: int
             f"memory rounded to {_MEMORY_DECIMALS} decimals{', then ' + rounding if rounding else ''}; "
             "job and task numbers, end times and states dropped; machines counted per capacity"
         ),
-        "command": f"fairbook.traces.raw.alibaba2017.digest(FOLDER, 'data'{given})",
+        "command": f"book.common.raw.alibaba2017.digest(FOLDER{given}).write('data')",
         "units": {
             "plan_cpu": "1/100 core per instance",
             "plan_mem": "fraction of the largest machine's memory per instance",
@@ -188,87 +191,4 @@ def _compute(source: str | Path, memory_digits: int | None, instance_digits: int
             "server_event": [described(server, len(events), header=False)],
         },
     }
-    said = [
-        f"{counts['rows']} task groups of {counts['jobs_in_trace']} jobs, {counts['instances_in_trace']} instances",
-        f"{counts['rows_without_request']} groups without a request left out ({counts['instances_without_request']}"
-        f" instances), and {counts['jobs_without_request']} jobs that have no other",
-        f"{counts['groups']} groups of {counts['jobs']} jobs with {counts['instances']} instances in"
-        f" {counts['distinct_shapes']} shapes of {counts['distinct_requests']} requests",
-        *([f"{rounding}: {counts['instances_stored']} instances stored"] if rounding else []),
-    ]
-    return DigestReport.of(NAME, facts, tables, said)
-
-
-def digest(
-    source: str | Path,
-    output_folder: str | Path,
-    *,
-    memory_digits: int | None = None,
-    instance_digits: int | None = None,
-) -> DigestReport:
-    """Digest batch_task and server_event into requests, distinct job shapes with times, and machines.
-
-    Parameters
-    ----------
-    source : path
-        The folder of the trace, with ``batch_task*.csv`` and ``server_event*.csv`` in it, or ``.csv.gz``. A first line
-        that holds the schema's titles, as in some copies, is skipped.
-    output_folder : path
-        Receives ``alibaba2017_requests.csv``, ``alibaba2017_jobs.csv``, ``alibaba2017_machines.csv`` and
-        ``alibaba2017.json``; made if absent.
-    memory_digits, instance_digits : int, optional
-        Round to so many significant digits first. By default nothing is rounded but memory, to 9 decimals. The digest
-        that ships was made with 3 and 3, which are also what the command line takes unless told otherwise.
-
-    Returns
-    -------
-    DigestReport
-        Counts: rows, jobs_in_trace, instances_in_trace; rows_without_request, rows_with_half_a_request,
-        instances_without_request, jobs_without_request (left out); jobs, groups, instances (kept, before rounding);
-        groups_zero_cpu, groups_zero_memory, jobs_before_trace, jobs_within_a_second; rows by status; after rounding:
-        instances_stored, distinct_requests, distinct_shapes.
-
-    Raises
-    ------
-    TraceError
-        If a file is missing, damaged or not in the published format, a task of a job is there twice, or the output
-        cannot be written.
-    InvalidInput
-        If an argument is none of the above.
-
-    Notes
-    -----
-    About a second for the trace, linear in its lines, which are held: 110 MB for the whole process.
-    The same input gives the same bytes, in whatever order its lines are. Nothing is written before all is read; each
-    file is written under a temporary name and renamed, the record last.
-    """
-    return _compute(source, memory_digits, instance_digits).write(output_folder)
-
-
-def verify_digest(source: str | Path, committed: str | Path | None = None) -> DigestReport:
-    """Compute a digest again from the raw files and hold it equal to a recorded one, byte by byte.
-
-    Parameters
-    ----------
-    source : path
-        As for :func:`digest`. The files need not be the very ones of the record (copies differ in header, line ends and
-        decimals of memory); what they say must be the same.
-    committed : path, optional
-        Folder of the digest; by default the one that ships with the package.
-
-    Returns
-    -------
-    DigestReport
-        Of the digest computed now; nothing is written.
-
-    Raises
-    ------
-    TraceError
-        If a file is missing or the digests differ; the message names the table.
-
-    Notes
-    -----
-    Memory and instance counts are rounded as the record says they were.
-    """
-    record, _ = open_digest(NAME, committed)
-    return _compute(source, record.get("memory_digits"), record.get("instance_digits")).held_against(committed)
+    return DigestReport.of(NAME, facts, tables)

@@ -5,7 +5,7 @@ GPU, and one line of the node list for each machine. CPU is in 1/1000 core, memo
 
 The GPU request of a pod is ``num_gpu * gpu_milli``. The two columns say one thing: without a GPU both are 0; a pod with
 one GPU may share it, and ``gpu_milli`` is the part it asks for, up to 1000; a pod with more has them whole, and
-``gpu_milli`` is 1000. That holds on every line of the trace, and a line on which it does not is an error.
+``gpu_milli`` is 1000. That holds on every line of the trace.
 
 What is left out: a pod that asks for nothing at all (there is none in the trace). Nothing else is: pods without a GPU
 are users of the pool like the others, and pods of every phase are kept. The published pod lists named ``gpuspec`` also
@@ -27,7 +27,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from fairbook.errors import TraceError
+from book.common.raw.digests import DigestReport, described, find_files, number, read
 from fairbook.traces.alibaba_gpu2023 import (
     MACHINE_HEADER,
     MACHINES,
@@ -38,13 +38,6 @@ from fairbook.traces.alibaba_gpu2023 import (
     Pods,
     joined,
 )
-from fairbook.traces.raw.digests import DigestReport, described, find_files, number, read, require, require_amounts
-from fairbook.traces.stored import open_digest
-
-__all__ = ["SHIPPED_DIGITS", "digest", "verify_digest"]
-
-SHIPPED_DIGITS: Final = 3
-"""Significant digits of CPU and memory in the digest that ships."""
 
 # Thousandths of a core, MiB, thousandths of a GPU.
 _PUBLISHED: Final = np.array((1000.0, 1024.0, 1000.0))
@@ -57,24 +50,6 @@ _POD_COLUMNS: Final = {
     "creation_time": "int64", "deletion_time": "int64", "scheduled_time": "float64",
 }  # fmt: skip
 _NODE_COLUMNS: Final = {"sn": "str", "cpu_milli": "int64", "memory_mib": "int64", "gpu": "int64", "model": "str"}
-
-
-def _read(path: Path, columns: dict[str, str], amounts: list[str]) -> pd.DataFrame:
-    frame, header = read(path, columns, titles=tuple(columns))
-    if not header:
-        raise TraceError(f"{path}: the first line must be {','.join(columns)}")
-    require(path, ~frame.duplicated(next(iter(columns))), "this name is there already")
-    require_amounts(path, frame, amounts)
-    return frame
-
-
-def _read_pods(path: Path) -> pd.DataFrame:
-    """Read a pod list whole; hold the two columns of GPUs against each other."""
-    pods = _read(path, _POD_COLUMNS, ["cpu_milli", "memory_mib"])
-    gpus, milli = pods["num_gpu"], pods["gpu_milli"]
-    right = ((gpus == 0) & (milli == 0)) | ((gpus == 1) & milli.between(1, 1000)) | ((gpus > 1) & (milli == 1000))
-    require(path, right, "gpu_milli must be 0 without a GPU, 1 to 1000 with one and 1000 with more")
-    return pods.assign(gpu=gpus * milli)
 
 
 def _pods_of(requests: pd.DataFrame, nodes: pd.DataFrame) -> Pods:
@@ -108,14 +83,38 @@ def _plain(values: Iterable[float]) -> dict[str, float]:
     return {name: int(x) if x == int(x) else x for name, x in zip(RESOURCES, values, strict=True)}
 
 
-def _compute(source: str | Path, digits: int | None) -> DigestReport:
-    """Read everything; write nothing."""
-    pod_list = find_files(source, "openb_pod_list_default")[0]
-    node_list = find_files(source, "openb_node_list_all_node")[0]
-    frame, nodes = _read_pods(pod_list), _read(node_list, _NODE_COLUMNS, _AMOUNTS)
+def digest(folder: str | Path, *, digits: int | None = 3) -> DigestReport:
+    """Digest a pod list and the node list into distinct requests and distinct machines, with their numbers.
+
+    Parameters
+    ----------
+    folder : path
+        With the lists ``openb_pod_list_default`` and ``openb_node_list_all_node``, ``.csv`` or ``.csv.gz``.
+    digits : int or None
+        Round CPU and memory of the requests to so many significant digits; None rounds nothing. The digest in
+        ``data/`` was made with 3.
+
+    Returns
+    -------
+    DigestReport
+
+    Raises
+    ------
+    TraceError
+        If a file is missing, damaged or not in the published format.
+
+    Notes
+    -----
+    A fifth of a second for the trace. The same input gives the same bytes, in whatever order its lines are.
+    """
+    pod_list = find_files(folder, "openb_pod_list_default")[0]
+    node_list = find_files(folder, "openb_node_list_all_node")[0]
+    frame, nodes = (
+        read(path, columns, titles=tuple(columns))[0]
+        for path, columns in ((pod_list, _POD_COLUMNS), (node_list, _NODE_COLUMNS))
+    )
+    frame = frame.assign(gpu=frame["num_gpu"] * frame["gpu_milli"])
     requests = frame[_AMOUNTS][(frame[_AMOUNTS] > 0).any(axis=1)]
-    if requests.empty:
-        raise TraceError(f"{pod_list}: no pod asks for anything")
     exact = _pods_of(requests, nodes)
     kept = exact.quantised(digits)
     counted = {
@@ -152,9 +151,7 @@ def _compute(source: str | Path, digits: int | None) -> DigestReport:
             "names, times, order, models of GPU that a pod asks for, classes of service and phases dropped; "
             "machines counted per capacity and model"
         ),
-        "command": "fairbook.traces.raw.alibaba_gpu2023.digest(FOLDER, 'data'"
-        + ("" if digits is None else f", digits={digits}")
-        + ")",
+        "command": f"book.common.raw.alibaba_gpu2023.digest(FOLDER, digits={digits}).write('data')",
         "units": {
             "cpu": "cores",
             "memory": "GiB",
@@ -172,81 +169,4 @@ def _compute(source: str | Path, digits: int | None) -> DigestReport:
             "nodes": [described(node_list, len(nodes), header=True)],
         },
     }
-    said = [
-        f"{counts['rows']} pods, {counts['pods_without_gpu']} without a GPU,"
-        f" {counts['pods_sharing_a_gpu']} with part of one",
-        f"{counts['pods_without_request']} pods that ask for nothing left out",
-        f"{counts['pods']} pods of {counts['distinct_requests']} requests,"
-        f" {counts['distinct_requests_in_trace']} before rounding",
-        f"{machines['machines']} machines of {machines['kinds']} kinds with {machines['cpu']} cores,"
-        f" {machines['memory']} GiB, {machines['gpu']} GPUs",
-        *([rounding] if rounding else []),
-    ]
-    return DigestReport.of(NAME, facts, _encode(kept), said)
-
-
-def digest(source: str | Path, output_folder: str | Path, *, digits: int | None = None) -> DigestReport:
-    """Digest a pod list and the node list into distinct requests and distinct machines, with their numbers.
-
-    Parameters
-    ----------
-    source : path
-        The folder of the lists: ``openb_pod_list_default`` and ``openb_node_list_all_node``, ``.csv`` or ``.csv.gz``.
-    output_folder : path
-        Receives ``alibaba_gpu2023_requests.csv``, ``alibaba_gpu2023_machines.csv`` and ``alibaba_gpu2023.json``; made
-        if absent.
-    digits : int, optional
-        Round CPU and memory of the requests to so many significant digits. By default nothing is rounded. The digest
-        that ships was made with 3, which the command line takes unless told otherwise.
-
-    Returns
-    -------
-    DigestReport
-        Counts: rows; pods_without_request (left out), pods (kept); of the rows: pods_without_gpu, pods_sharing_a_gpu,
-        pods_with_one_gpu, pods_with_more_gpus, pods_zero_cpu, pods_zero_memory, pods_never_scheduled, pods by class of
-        service and by phase; distinct_requests_in_trace, distinct_requests (after rounding).
-
-    Raises
-    ------
-    TraceError
-        If a list is missing, a file is damaged or not in the published format, ``num_gpu`` and ``gpu_milli``
-        contradict each other, a pod is there twice or none asks for anything, or the output cannot be written.
-    InvalidInput
-        If an argument is none of the above.
-
-    Notes
-    -----
-    A fifth of a second for the trace, linear in its lines, which are held. The same input gives the same bytes, in
-    whatever order its lines are. Nothing is written before all is read; each file is written under
-    a temporary name and renamed, the record last.
-    """
-    return _compute(source, digits).write(output_folder)
-
-
-def verify_digest(source: str | Path, committed: str | Path | None = None) -> DigestReport:
-    """Compute a digest again from the raw files and hold it equal to a recorded one, byte by byte.
-
-    Parameters
-    ----------
-    source : path
-        As for :func:`digest`. The lists need not be the very files of the record (they may be compressed, or in another
-        order); what they say must be the same.
-    committed : path, optional
-        Folder of the digest; by default the one that ships with the package.
-
-    Returns
-    -------
-    DigestReport
-        Of the digest computed now; nothing is written.
-
-    Raises
-    ------
-    TraceError
-        If a file is missing or the digests differ; the message names the table.
-
-    Notes
-    -----
-    CPU and memory are rounded as the record says they were.
-    """
-    record, _ = open_digest(NAME, committed)
-    return _compute(source, record.get("digits")).held_against(committed)
+    return DigestReport.of(NAME, facts, _encode(kept))

@@ -7,18 +7,16 @@ import json
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 
 import fairbook
-from fairbook.errors import InvalidInput, TraceError
+from fairbook.errors import TraceError
 from fairbook.files import write_whole
 from fairbook.traces.stored import open_digest
-
-__all__ = ["DigestReport", "described", "find_files", "number", "read", "require", "require_amounts"]
 
 #: What of the record must come out again; the rest says how, where and of which copies a digest was made.
 _COMPARED: Final = ("counts", "machines", "requested_in_trace", "last_time_us", "missing_parts")
@@ -29,7 +27,7 @@ _EXACT: Final[dict[str, Any]] = {} if _NEW else {"float_precision": "round_trip"
 
 def number(x: float) -> str:
     """Write a float with the fewest digits that give it back; whole numbers without a point."""
-    return str(int(x)) if x == int(x) and x < 1e15 else repr(float(x))
+    return str(int(x)) if x == int(x) else repr(float(x))
 
 
 def find_files(folder: str | Path, table: str) -> list[Path]:
@@ -40,8 +38,6 @@ def find_files(folder: str | Path, table: str) -> list[Path]:
     TraceError
         If there is none.
     """
-    if not isinstance(folder, str | Path):
-        raise InvalidInput("folder", "must be a path", folder)
     names = (f"{start}*{end}" for start in (table, f"{table}/part-") for end in (".csv", ".csv.gz"))
     found = sorted(path for name in names for path in Path(folder).glob(name))
     if not found:
@@ -96,18 +92,6 @@ def read(path: Path, columns: Mapping[str, str], *, titles: Sequence[str] = ()) 
     return frame, first == list(titles)
 
 
-def require(path: Path, right: pd.Series, rule: str) -> None:
-    """Raise TraceError at the first row that is not right."""
-    if not right.all():
-        raise TraceError(f"{path}, row {int(right.to_numpy().argmin()) + 1}: {rule}")
-
-
-def require_amounts(path: Path, frame: pd.DataFrame, names: Sequence[str]) -> None:
-    """Raise TraceError at the first row with an amount that is negative or endless; there may be none."""
-    right = frame[list(names)].isna() | ((frame[list(names)] >= 0) & (frame[list(names)] < 1e300))
-    require(path, right.all(axis=1), f"{' and '.join(names)} must be numbers from 0, or missing")
-
-
 def described(path: Path, rows: int, **more: Any) -> dict[str, Any]:
     """Describe a file for the record of a digest."""
     with path.open("rb") as content:
@@ -125,24 +109,16 @@ class DigestReport:
         The trace.
     provenance : dict
         The record ``<name>.json``: origin and terms, units, counts, input files, and the checksums of the tables.
-    said : tuple of str
-        The counts in words.
     files : dict of str to bytes
         The tables, and last the record that vouches for them.
-    folder : pathlib.Path or None
-        Where they were written, if they were.
     """
 
     name: str
     provenance: dict[str, Any]
-    said: tuple[str, ...]
     files: dict[str, bytes] = field(repr=False)
-    folder: Path | None = None
 
     @classmethod
-    def of(
-        cls, name: str, facts: Mapping[str, Any], tables: Mapping[str, Sequence[str]], said: Sequence[str]
-    ) -> DigestReport:
+    def of(cls, name: str, facts: Mapping[str, Any], tables: Mapping[str, Sequence[str]]) -> DigestReport:
         """Put a digest together from its tables' lines, headers first, and from what is known of it."""
         files = {table: ("\n".join(lines) + "\n").encode() for table, lines in tables.items()}
         outputs = {
@@ -152,38 +128,21 @@ class DigestReport:
         about = {key: facts[key] for key in ("trace", "licence", "attribution", "changes", "command")}
         provenance = about | {"fairbook": fairbook.__version__} | dict(facts) | {"outputs": outputs}
         files[f"{name}.json"] = (json.dumps(provenance, indent=1) + "\n").encode()
-        return cls(name, provenance, tuple(said), files)
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """What was counted, by name."""
-        return dict(self.provenance["counts"])
+        return cls(name, provenance, files)
 
     def __str__(self) -> str:
-        outputs = self.provenance["outputs"].items()
-        return "\n".join([*self.said, *(f"{table}  sha256 {output['sha256']}" for table, output in outputs)])
+        counts, outputs = self.provenance["counts"], self.provenance["outputs"]
+        said = [f"{name}: {count}" for name, count in counts.items()]
+        return "\n".join([*said, *(f"{table}: sha256 {output['sha256']}" for table, output in outputs.items())])
 
-    def write(self, folder: str | Path) -> DigestReport:
-        """Write the files, each whole or not at all, the record last; the folder is made if absent.
+    def write(self, folder: str | Path) -> None:
+        """Write the files, each whole or not at all, the record last; the folder is made if absent."""
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        # to be shared, whatever the umask
+        write_whole({Path(folder) / name: content for name, content in self.files.items()}, mode=0o644)
 
-        Raises
-        ------
-        TraceError
-            If that cannot be done.
-        """
-        if not isinstance(folder, str | Path):
-            raise InvalidInput("output_folder", "must be a path", folder)
-        target = Path(folder)
-        try:
-            target.mkdir(parents=True, exist_ok=True)
-            # to be shared, whatever the umask
-            write_whole({target / name: content for name, content in self.files.items()}, mode=0o644)
-        except OSError as error:
-            raise TraceError(f"{target}: cannot write the digest ({error.strerror or error})") from error
-        return replace(self, folder=target)
-
-    def held_against(self, committed: str | Path | None) -> DigestReport:
-        """Compare with a digest on disk, by default the one that ships, byte by byte.
+    def held_against(self, committed: str | Path | None = None) -> None:
+        """Compare with a digest on disk, by default the one in ``data/``: tables byte by byte, and what was counted.
 
         Raises
         ------
@@ -198,4 +157,3 @@ class DigestReport:
             if record.get(key) != self.provenance.get(key):
                 now = self.provenance.get(key)
                 raise TraceError(f"{key} of the committed digest differ: {record.get(key)} and now {now}")
-        return self
