@@ -753,19 +753,9 @@ Theorem equal_factors P y c : 0 < c -> (forall i, (i < n P)%nat -> present P i =
 Proof.
 intros Cp All L. assert (we : forall i, (i < n P)%nat -> weight Weighted P i = c * weight Drf P i).
 { intros i I; unfold weight; destruct (present P i) eqn:H; [rewrite All by auto|]; lra. }
-assert (us : forall j, use (as_pool Drf P) (fun i => c * y i) j = use (as_pool Weighted P) y j).
-{ intros j; unfold use; simpl; apply sum_ext; intros i I; rewrite we by auto; lra. }
-split; [|intros i I; unfold share; rewrite we by auto; lra].
-destruct L as [[F0 [Fb Fu]] C]. split; [split; [|split]|].
-- intros i I; specialize (F0 i I); nra.
-- intros i I; simpl; unfold cap. destruct (present P i) eqn:H; [exact Logic.I|]. simpl.
-  rewrite (absent Weighted P y i) by (try split; auto; split; auto). lra.
-- intros j J; rewrite us; apply Fu; auto.
-- intros i I; destruct (C i I) as [E|[j [J [U [A B]]]]].
-  + left; simpl in *; unfold cap in *. destruct (present P i) eqn:H; [rewrite All in E by auto; destruct (Req_EM_T c 0); [lra|discriminate]|].
-    injection E as E; rewrite <- E; f_equal; lra.
-  + right; exists j; repeat split; auto; [rewrite us; auto|simpl in *; rewrite we in A by auto; nra|].
-    intros h K Ah; apply Rmult_le_compat_l; [lra|]. apply B; auto. simpl in *; rewrite we by auto. nra.
+split; [|intros i I; unfold share; rewrite we by auto; lra]. destruct L as [F Ce].
+apply (equal_weights (as_pool Drf P) (as_pool Weighted P) c y); auto; simpl; [intros i j I; rewrite we by auto; lra|].
+intros i I; unfold cap. destruct (present P i) eqn:H; [rewrite All by auto; destruct (Req_EM_T c 0); [lra|auto]|simpl; f_equal; field; lra].
 Qed.
 
 (* {prop-cbdrf-monotone} strictly more: scaled and capped, any demands *)

@@ -592,18 +592,7 @@ Qed.
 Theorem equal_contributions (P Q : foundations.pool) c y : 0 < c -> foundations.n Q = foundations.n P -> foundations.m Q = foundations.m P ->
   (forall i j, foundations.a Q i j = c * foundations.a P i j) -> (forall i, foundations.b Q i = option_map (fun u => u / c) (foundations.b P i)) ->
   foundations.feasible Q y -> foundations.certified Q y -> foundations.feasible P (fun i => c * y i) /\ foundations.certified P (fun i => c * y i).
-Proof.
-intros Cp en em ea eb [F0 [Fb Fu]] Ce. assert (us : forall j, foundations.use P (fun i => c * y i) j = foundations.use Q y j).
-{ intros j; unfold foundations.use; rewrite en; apply sum_ext; intros; rewrite ea; lra. }
-split; [split; [|split]|]; intros i I.
-- specialize (F0 i ltac:(lia)); nra.
-- specialize (Fb i ltac:(lia)); rewrite eb in Fb. destruct (foundations.b P i) as [u|]; simpl in *; [|auto]. apply Rmult_le_compat_l with (r := c) in Fb; [|lra].
-  replace (c * (u / c)) with u in Fb by (field; lra). lra.
-- rewrite us; apply Fu; lia.
-- destruct (Ce i ltac:(lia)) as [E|[j [J [U [A B]]]]]; [left|right; exists j].
-  + rewrite eb in E. destruct (foundations.b P i) as [u|]; [|discriminate]. injection E as E. f_equal. rewrite <- E; field; lra.
-  + rewrite ea in A. split; [lia|split; [rewrite us; auto|split; [nra|]]]. intros h H Ah. apply Rmult_le_compat_l; [lra|]. apply B; [lia|rewrite ea; nra].
-Qed.
+Proof. intros Cp en em ea eb; apply (foundations.equal_weights P Q c y); auto. Qed.
 
 (* {whole} prop-dmfa_srq-static cor-dmfa_srq-max lem-dmfa_srq-1 lem-dmfa_srq-2 lem-dmfa_srq-3 lem-dmfa_srq-4 lem-dmfa_srq-count lem-dmfa_srq-use
    thm-dmfa_srq-1 thm-dmfa_srq-2 thm-dmfa_srq-3 thm-dmfa_srq-4 thm-dmfa_srq-late thm-dmfa_srq-coalition prop-dmfa_srq-stays *)

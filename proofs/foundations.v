@@ -296,4 +296,21 @@ rewrite (proj1 (ea f Nf)) in L. apply factor in L; [|apply rate_ge0; auto]. dest
 assert (y' h <= y' f) by (apply worst; auto). assert (y f <= y g) by (apply Hl; auto). lra.
 Qed.
 
+(* Where all weights are c times as large, the levels are a c-th. *)
+Lemma equal_weights P Q c y : 0 < c -> n Q = n P -> m Q = m P ->
+  (forall i j, (i < n P)%nat -> a Q i j = c * a P i j) -> (forall i, (i < n P)%nat -> b Q i = option_map (fun u => u / c) (b P i)) ->
+  feasible Q y -> certified Q y -> feasible P (fun i => c * y i) /\ certified P (fun i => c * y i).
+Proof.
+intros Cp en em ea eb [F0 [Fb Fu]] Ce. assert (us : forall j, use P (fun i => c * y i) j = use Q y j).
+{ intros j; unfold use; rewrite en; apply sum_ext; intros; rewrite ea by lia; lra. }
+split; [split; [|split]|]; intros i I.
+- specialize (F0 i ltac:(lia)); nra.
+- specialize (Fb i ltac:(lia)); rewrite eb in Fb by auto. destruct (b P i) as [u|]; simpl in *; [|auto]. apply Rmult_le_compat_l with (r := c) in Fb; [|lra].
+  replace (c * (u / c)) with u in Fb by (field; lra). lra.
+- rewrite us; apply Fu; lia.
+- destruct (Ce i ltac:(lia)) as [E|[j [J [U [A B]]]]]; [left|right; exists j].
+  + rewrite eb in E by auto. destruct (b P i) as [u|]; [|discriminate]. injection E as E. f_equal. rewrite <- E; field; lra.
+  + rewrite ea in A by auto. split; [lia|split; [rewrite us; auto|split; [nra|]]]. intros h H Ah. apply Rmult_le_compat_l; [lra|]. apply B; [lia|rewrite ea by auto; nra].
+Qed.
+
 (* {whole} thm-foundations-certificate thm-foundations-si thm-foundations-ef thm-foundations-po thm-foundations-sp *)

@@ -32,15 +32,18 @@ Qed.
 Definition phase_3 := Phase 3 1 (fun i => Nat.ltb i 2) (fun _ _ => 1) (fun i => match i with 0%nat => 1 | _ => 1/2 end).
 Example phase_is_a_model : cbdrf.model phase_3.
 Proof. split; simpl; intros; try lra; try lia; [exists O; split; auto|destruct i; lra]. Qed.
+Example course_is_proper : proper_course (cbdrf.Course 1 1 (fun _ _ => true) (fun _ _ _ => 1) (fun _ _ => 1)).
+Proof. split; simpl; [lia|intros; split; [intros; lra|intros; exists O; split; [lia|auto]]]. Qed.
 Example terms_are_proper : proper (Terms 1 1 (1/10) (1/10) (1/10) (3/4)).
 Proof. unfold proper; simpl; lra. Qed.
 
 (* Two users own one machine in halves and have more than fits; the first may claim another number of tasks. *)
 Definition shared s := tv_drf.Course 2 1 1 (fun _ _ => 1) (fun _ _ => 1/2) (fun _ => 1/2) (fun i _ => match i with O => s | _ => 2 end) (fun _ _ _ => 1/2).
 Definition day s := tv_drf.Period (shared s) 0 (fun _ => 0) (fun _ => 0) (fun _ => 1).
-Example shared_is_a_model : forall s, 0 <= s -> tv_drf.proper (day s) /\ tv_drf.positive (shared s).
+Example shared_is_a_model : forall s, 0 <= s -> tv_drf.proper (day s) /\ tv_drf.positive (shared s) /\ tv_drf.one_pool (shared s) /\ tv_drf.weights (shared s).
 Proof.
-intros s S; split; [split; [split|]|]; unfold tv_drf.positive; simpl; intros; try lra; [destruct i; lra|exists O; split; [lia|lra]].
+intros s S; split; [split; [split|]|unfold tv_drf.positive, tv_drf.one_pool, tv_drf.weights]; simpl; [..|repeat split; intros; lra]; intros; try lra;
+  [destruct i; lra|exists O; split; [lia|lra]].
 Qed.
 Lemma part_of s i x : 2 <= s -> 0 <= x <= match i with O => s | _ => 2 end -> tv_drf.part (shared s) i 0 x = x.
 Proof. intros S X; unfold tv_drf.part, tv_drf.submitted, Rmax, Rmin; destruct i; simpl in *; repeat destruct (Rle_dec _ _); lra. Qed.
