@@ -398,7 +398,7 @@ def _processes(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     allocate = partial(run, "-m", "fairbook", "allocate", users, "--capacity", "cpu=1", "memory=1", "gpu=1")
     for first, second, what in (
         (allocate, partial(run, "-c", "import pandas"), "`fairbook allocate` against `import pandas`"),
-        (partial(run, "-m", "fairbook", "claims"), allocate, "`fairbook claims` against `fairbook allocate`"),
+        (partial(run, "-m", "fairbook", "claims"), allocate, "`python -m book claims` against `fairbook allocate`"),
     ):
         first()  # leaves bytecode, and beside it the hashes of sources
         for clock, name in _CLOCKS:

@@ -14,9 +14,11 @@ from typing import Any
 import pandas as pd
 from joblib import parallel_config
 
+from book.common import checkout, results
+from book.common.claims.command import add_claims
 from book.common.raw.digests import DigestReport
+from book.common.results import StaleResult
 from book.common.stored import stored_results
-from fairbook import checkout, results
 from fairbook.cli.common import (
     Parser,
     Refused,
@@ -29,7 +31,6 @@ from fairbook.cli.common import (
     shown,
     whole,
 )
-from fairbook.errors import StaleResult
 from fairbook.files import write_whole
 
 #: The traces that have a digest in ``data/``.
@@ -175,6 +176,7 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
     _add_figures(commands)
     _add_results(commands)
+    add_claims(commands)
     _add_traces(commands)
     return parser
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from fairbook.errors import FairbookError, InvalidInput, MissingDependency, StaleResult, TraceError
+from fairbook.errors import FairbookError, InvalidInput, MissingDependency, TraceError
 
 if TYPE_CHECKING:
-    from fairbook import claims, mechanisms, metrics, properties, results, sweeps, traces
+    from fairbook import mechanisms, metrics, properties, sweeps, traces
     from fairbook.exports import read_export
     from fairbook.mechanisms.cbdrf import CreditRule, CreditRun, NodeView, cbdrf, grant_tasks
     from fairbook.mechanisms.cbdrf_pool import CbDrf
@@ -55,14 +55,12 @@ __all__ = [
     "MissingDependency",
     "NodeView",
     "Placement",
-    "StaleResult",
     "TraceError",
     "TvDrfRun",
     "VirtualClusterPool",
     "VirtualClusters",
     "__version__",
     "cbdrf",
-    "claims",
     "dmfa_srq",
     "drf",
     "drf_by_task",
@@ -78,7 +76,6 @@ __all__ = [
     "per_server_drf",
     "properties",
     "read_export",
-    "results",
     "sequential_minmax",
     "static_optimum",
     "sweeps",
@@ -87,7 +84,7 @@ __all__ = [
     "virtual_cluster",
 ]
 
-_ROOMS = ("claims", "mechanisms", "metrics", "properties", "results", "sweeps", "traces")
+_ROOMS = ("mechanisms", "metrics", "properties", "sweeps", "traces")
 
 
 _HOMES = {

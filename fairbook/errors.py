@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["FairbookError", "InvalidInput", "MissingDependency", "StaleResult", "TraceError"]
+__all__ = ["FairbookError", "InvalidInput", "MissingDependency", "TraceError"]
 
 
 class FairbookError(Exception):
@@ -67,22 +67,6 @@ class TraceError(FairbookError):
 
     The message names the file and, where one line is to blame, its number (from 1).
     """
-
-
-class StaleResult(FairbookError):
-    """A stored result was computed by other sources, data or versions than the present ones.
-
-    Parameters
-    ----------
-    text : str
-        What is stale and how to make it anew.
-    missing : bool
-        Whether it is not there at all.
-    """
-
-    def __init__(self, text: str, *, missing: bool = False) -> None:
-        self.missing = missing
-        super().__init__(text)
 
 
 class MissingDependency(FairbookError, ImportError):

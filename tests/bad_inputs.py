@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 import fairbook as fb
-from book.common import oracle_drf as drf_oracle
+from book.common import oracle_drf as drf_oracle, results
 from book.dmfa_srq import oracle as srq_oracle
-from fairbook import metrics, results
+from fairbook import metrics
 from fairbook.mechanisms.dmfa_srq import exact_levels
 from tests.bad_values import BAD, SAME
 
@@ -126,6 +126,12 @@ ENTRIES = [
         )
         for row in fb.mechanisms.registry.values()
         if row.kind == "pool"
+    ),
+    Entry(
+        "drf_by_task (running)",
+        fb.drf_by_task,
+        {"demands": D, "capacities": [90.0, 180.0], "running": [1, 0, 2]},
+        {"demands": "demands", "capacities": "positive", "running": "counts"},
     ),
     Entry("dmfa_srq", fb.dmfa_srq, SRQ, SRQ_SORTS),
     Entry("static_optimum", fb.static_optimum, SRQ, SRQ_SORTS),
@@ -553,9 +559,17 @@ NO_ENTRY = {
     "Instance": "stores what was given; mechanisms check it",
     "Instance.arguments": "of names in a signature",
     "NodeView": "a record that is handed out",
-    **dict.fromkeys(("FairbookError", "InvalidInput", "MissingDependency", "StaleResult", "TraceError"), "an error"),
+    **dict.fromkeys(("FairbookError", "InvalidInput", "MissingDependency", "TraceError"), "an error"),
     "CreditRule.factor": "of checked credits, inside of the mechanism",
     "CreditRule.settle": "of checked credits, inside of the mechanism",
+    **{
+        f"{name}.plot": "draws what was measured"
+        for name in ("Allocation", "CreditRun", "DynamicAllocation", "FluidPlacement", "Placement", "TvDrfRun")
+    },
+    "VirtualClusters.plot": "the same",
+    "VirtualClusters.packs": "of checked requests",
+    "read_export": "of a file; its errors are in test_cli_exports",
+    "results.StaleResult": "an error",
     "NodeView.count": "of tuple",
     "NodeView.index": "of tuple",
     "metrics.Run": "a protocol",

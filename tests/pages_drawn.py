@@ -13,14 +13,14 @@ from matplotlib.figure import Figure
 
 import fairbook as fb
 from book.cbdrf import studies as cbdrf_study
-from book.common import style
+from book.common import results, style
+from book.common.checkout import load
 from book.common.runs import stream
 from book.dmfa_srq import studies as dmfa_study
 from book.foundations import studies as groundwork
 from book.gdrf import studies as gdrf_study
 from book.tv_drf import studies as tv_study
 from book.virtual_cluster import studies as vc_study
-from fairbook.checkout import load
 from tests.drawings import (
     drawn,
 )
@@ -32,7 +32,7 @@ MODULES: dict[str, ModuleType] = load("figures")
 @cache
 def stored(name: str) -> Frame:
     """Give what is stored now, though sources may have changed since."""
-    return fb.results.load(name, check=False)
+    return results.load(name, check=False)
 
 
 def thirty() -> fb.DynamicAllocation:

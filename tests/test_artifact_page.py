@@ -12,7 +12,8 @@ import yaml
 
 import book.__main__
 import fairbook
-from fairbook import FairbookError, claims, cli
+from book.common import claims
+from fairbook import FairbookError, cli
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "book" / "artifact.md").read_text("utf8")
@@ -122,7 +123,7 @@ def test_every_line_has_a_verdict_and_evidence_that_exists() -> None:
         ("PAGE=gdrf/story", "PAGE=gdfr/story", "no such page"),
         ("{doc}`reading`", "{doc}`readings`", "no such page"),
         ("--paper gdrf --mutants", "--paper gdfr --mutants", "no such"),
-        ("fairbook claims --mutants`", "fairbook claims --mutant-ninja`", "no such command"),
+        ("python -m book claims --mutants`", "python -m book claims --mutant-ninja`", "no such command"),
         ("--id dmfa_srq.theorem_1 ", "--id dmfa_srq.theorem_ ", "no such claim"),
         ("data/example_tasks.csv", "data/example_task.csv", "no such file"),
         ("| met | `make bench`; `benchmarks/RESULTS.md` |", "| met | We did |", "no evidence"),

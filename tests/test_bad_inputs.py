@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 import fairbook as fb
-from book.common import tables
-from fairbook import metrics, properties, results
+from book.common import results, tables
+from fairbook import metrics, properties
 from fairbook.mechanisms.rows import registry
 from tests.bad_inputs import ENTRIES, NAMES, NO_ENTRY, D, Entry, Row, exempt, rows
 from tests.bad_values import SAME
@@ -126,6 +126,7 @@ def test_every_argument_has_its_rows() -> None:
     """But the names of arguments that go on to a checked one."""
     passed_on = {
         ("CbDrf", "rule"),
+        ("drf_by_task", "running"),
         ("CbDrf", "terms"),
         ("results.load", "check"),
         ("results.load_facts", "check"),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fairbook.checkout import papers
+from book.common.checkout import papers
 from tests import book_rules as rules
 from tools import execute
 

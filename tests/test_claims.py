@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 
 import fairbook as fb
+from book.common import claims
+from book.common.claims import registry, stored
+from book.common.claims.registry import COLUMNS, QUICK, Claim, Effort, Evidence, Mechanism, Part, check_mutant, claim
 from book.dmfa_srq import attacks
-from fairbook.claims import registry, stored
-from fairbook.claims.registry import COLUMNS, QUICK, Claim, Effort, Evidence, Mechanism, Part, check_mutant, claim
 from fairbook.errors import InvalidInput
 from tools.verdicts import ledger
 
 BOOK = Path(__file__).resolve().parents[1] / "book"
 REFRESH = "`make results` computes it"
-CLAIMS = {key: one for paper in stored.papers() for key, one in fb.claims.claims(paper).items()}
+CLAIMS = {key: one for paper in stored.papers() for key, one in claims.claims(paper).items()}
 STATEMENTS = {"holds", "partly", "refuted", "undetermined"}
 FIGURES = {"reproduced", "partly", "not reproduced", "nothing to compare", "undetermined"}
 GRADES = {"proof", "smt", "search", "witness", "numbers"}
@@ -46,7 +47,7 @@ def test_the_check_gives_the_stored_verdict_and_can_fail(key: str) -> None:
 
 
 def test_the_stored_ledger_is_fresh_and_says_what_is_registered() -> None:
-    frame = fb.claims.ledger()
+    frame = claims.ledger()
     assert (frame["effort"] == "full").all()
     assert frame["proof"].tolist() == [one.proof or "" for one in CLAIMS.values()]
     for column in ("id", "paper", "locator", "kind", "variant", "statement"):
@@ -84,8 +85,8 @@ def test_identifiers() -> None:
         # a claim with variants has a variant for each: "paper.claim" asks for all of them
         assert not any(other.startswith(key + ".") for other in CLAIMS)
     for paper_key in PAPERS:
-        assert list(fb.claims.claims(paper_key)) == [key for key, one in CLAIMS.items() if one.paper == paper_key]
-    assert fb.claims.claims("nothing") == {}
+        assert list(claims.claims(paper_key)) == [key for key, one in CLAIMS.items() if one.paper == paper_key]
+    assert claims.claims("nothing") == {}
 
 
 def test_no_paper_is_left_out_of_these_checks() -> None:
@@ -310,15 +311,15 @@ def test_a_row_keeps_the_first_witness_as_data() -> None:
 def test_the_ledger_is_recomputed_on_request(registered: dict[str, Claim], capfd: pytest.CaptureFixture[str]) -> None:
     register("toy.one", proof="lem-toy-1")
     register("toy.two")
-    frame = fb.claims.ledger(recompute=True)
+    frame = claims.ledger(recompute=True)
     assert list(frame.columns) == [*COLUMNS, *stored.PLACED]
     assert frame["verdict"].tolist() == ["holds", "undetermined"]
     assert set(frame["effort"]) == {"quick"}
-    full = fb.claims.ledger(recompute=True, paper="toy", effort="full")
+    full = claims.ledger(recompute=True, paper="toy", effort="full")
     assert set(full["effort"]) == {"full"}
     assert "looked at 1000" in full["evidence"][0]
     assert capfd.readouterr() == ("", "")
-    fb.claims.ledger(recompute=True, progress=True)
+    claims.ledger(recompute=True, progress=True)
     out, err = capfd.readouterr()
     assert out == ""
     assert "claims, quick" in err
@@ -327,7 +328,7 @@ def test_the_ledger_is_recomputed_on_request(registered: dict[str, Claim], capfd
 @pytest.mark.parametrize("options", [{"paper": "nothing"}, {"effort": "much"}, {"effort": "much", "recompute": True}])
 def test_the_ledger_refuses(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput) as caught:
-        fb.claims.ledger(**options)
+        claims.ledger(**options)
     assert caught.value.where == next(iter(options))
 
 

@@ -12,10 +12,9 @@ from urllib.parse import urlencode
 import pandas as pd
 import pytest
 
-import fairbook as fb
-from fairbook import checkout
-from fairbook.claims import stored
-from fairbook.claims.stored import anchor
+from book.common import checkout, claims
+from book.common.claims import stored
+from book.common.claims.stored import anchor
 from tests.conftest import Book
 from tests.visits import SETTLED, press, tab
 from tools import verdicts
@@ -159,7 +158,7 @@ def declaring(claim: str) -> str:
     module, line = verdicts.source(claim)
     body = verdicts.parsed(module)
     first = [min(d.lineno for d in (one, *getattr(one, "decorator_list", []))) for one in body]
-    linked, call = (body[bisect(first, at) - 1] for at in (line, fb.claims.claims()[claim].declared[1]))
+    linked, call = (body[bisect(first, at) - 1] for at in (line, claims.claims()[claim].declared[1]))
     named = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
     used = [one for one in body if re.split(r"\W", ast.unparse(one).removeprefix("def "), maxsplit=1)[0] in named]
     assert linked in (call, *used), claim

@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 
 import fairbook as fb
-from fairbook import cli, results
-from fairbook.claims import registry, stored
-from fairbook.claims.registry import COLUMNS, Claim, Evidence, Mechanism, Part
-from fairbook.cli import claims
-from tests.commands import ROOT, refused, run
+from book.common import results
+from book.common.claims import command as claims, registry, stored
+from book.common.claims.registry import COLUMNS, Claim, Evidence, Mechanism, Part
+from fairbook import cli
+from tests.commands import ROOT, laboratory, refused, run, run_laboratory
 
 # ------------------------------------------------------------------------------------------------ the program
 
@@ -43,7 +43,7 @@ def parsers() -> dict[str, argparse.ArgumentParser]:
 def test_version_and_help_of_every_command() -> None:
     assert run("--version") == (0, f"fairbook {fb.__version__}\n", "")
     overview = run("--help")[1]
-    assert len(parsers()) == 4
+    assert len(parsers()) == 3
     assert run() == run("--help")
     for words in parsers():
         code, text, err = run(*words.split(), "--help")
@@ -61,7 +61,7 @@ def test_examples_of_the_help_are_understood() -> None:
         for line in re.findall(r"(?<!\()fairbook [^|>)#\n]+", text)
         if not line.startswith("fairbook:")
     ]
-    assert len(examples) >= 15
+    assert len(examples) >= 9
     for line in examples:
         assert callable(parsers()[""].parse_args(shlex.split(line)[1:]).run)
 
@@ -78,7 +78,7 @@ def completed(*words: str) -> list[str]:
 
 
 def test_shells_complete_commands_options_and_choices() -> None:
-    assert completed("fairbook", "c") == ["claims", "completion"]
+    assert completed("fairbook", "c") == ["completion"]
     assert completed("fairbook", "allocate", "u.csv", "--mech") == ["--mechanism"]
     assert "tv_drf" in completed("fairbook", "allocate", "--mechanism", "")
     assert completed("fairbook", "completion", "z") == ["zsh"]
@@ -116,13 +116,13 @@ def test_what_ends_a_command(monkeypatch: pytest.MonkeyPatch, raised: BaseExcept
         raise raised
 
     monkeypatch.setattr(claims, "_claims", end)
-    assert run("claims") == (code, "", said)
+    assert run_laboratory("claims") == (code, "", said)
 
 
 def test_defects_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "_claims", lambda options: 1 // 0)
     with pytest.raises(ZeroDivisionError):
-        cli.main(["claims"])
+        laboratory.main(["claims"])
 
 
 # ----------------------------------------------------------------------------------------------------- claims
@@ -165,50 +165,50 @@ def keep_ledgers(known: dict[str, Claim]) -> None:
 
 
 def test_stored_ledger(registered: dict[str, Claim]) -> None:
-    assert "`fairbook claims --recompute`" in refused(run("claims"))
+    assert "`python -m book claims --recompute`" in refused(run_laboratory("claims"))
     keep_ledgers(registered)
-    code, out, err = run("claims")
+    code, out, err = run_laboratory("claims")
     assert (code, err) == (0, "")
     assert [line.split()[0] for line in out.splitlines()[1:5]] == list(registered)
     assert "2 refuted\nThey judge 2 statements of the papers, 1 of them counted apart; the others: 1 depends" in out
     assert "statement of two.blind" in out
-    assert "two.blind" not in run("claims", "--paper", "one")[1]
-    _, out, _ = run("claims", "--verdict", "refuted", "--format", "csv")
+    assert "two.blind" not in run_laboratory("claims", "--paper", "one")[1]
+    _, out, _ = run_laboratory("claims", "--verdict", "refuted", "--format", "csv")
     frame = pd.read_csv(io.StringIO(out))
     assert frame.columns.tolist() == [*COLUMNS, *stored.PLACED]
     assert frame["id"].tolist() == ["one.second.a", "two.blind"]
-    out = run("claims", "--verdict", "depends on the reading")[1]
+    out = run_laboratory("claims", "--verdict", "depends on the reading")[1]
     assert "one.second.b" in out
     assert "2 claims: 1 refuted, 1 holds\nThey judge 1 statements" in out
-    assert run("claims", "--verdict", "undetermined")[1] == "no claim with this verdict\n"
-    _, out, _ = run("claims", "--id", "one.first")
+    assert run_laboratory("claims", "--verdict", "undetermined")[1] == "no claim with this verdict\n"
+    _, out, _ = run_laboratory("claims", "--id", "one.first")
     assert "evidence of one.first" in out
     assert "one.second" not in out
 
 
 def test_recomputed_claims(registered: dict[str, Claim]) -> None:
-    code, out, err = run("claims", "--recompute", "--id", "one.second", "--format", "csv")
+    code, out, err = run_laboratory("claims", "--recompute", "--id", "one.second", "--format", "csv")
     assert (code, err) == (0, "")
     frame = pd.read_csv(io.StringIO(out))
     assert frame["id"].tolist() == ["one.second.a", "one.second.b"]
     assert set(frame["verdict"]) == {"reproduced"}
     assert set(frame["effort"]) == {"quick"}
-    _, out, err = run("claims", "--recompute", "--effort", "full", "--format", "csv", "--progress")
+    _, out, err = run_laboratory("claims", "--recompute", "--effort", "full", "--format", "csv", "--progress")
     assert set(pd.read_csv(io.StringIO(out))["effort"]) == {"full"}
     assert "one.second.b" in err
 
 
 def test_mutants(registered: dict[str, Claim]) -> None:
-    code, out, _ = run("claims", "--mutants", "--paper", "one")
+    code, out, _ = run_laboratory("claims", "--mutants", "--paper", "one")
     assert code == 0
     assert out.endswith("3 of 3 mutants caught\n")
-    code, out, _ = run("claims", "--mutants")
+    code, out, _ = run_laboratory("claims", "--mutants")
     assert code == 1
     assert "two.blind: the check DOES NOT TELL honest from broken" in out
 
 
 def test_wrong_claims(registered: dict[str, Claim]) -> None:
     keep_ledgers(registered)
-    assert "one of one, two" in refused(run("claims", "--paper", "three"))
-    assert "no claim" in refused(run("claims", "--id", "one.sec"))
-    assert "no claim" in refused(run("claims", "--paper", "two", "--id", "one.first"))
+    assert "one of one, two" in refused(run_laboratory("claims", "--paper", "three"))
+    assert "no claim" in refused(run_laboratory("claims", "--id", "one.sec"))
+    assert "no claim" in refused(run_laboratory("claims", "--paper", "two", "--id", "one.first"))

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 import fairbook as fb
+from book.common import claims, results
 from book.compare import studies
 from fairbook.cli import options as cli_options
 from fairbook.mechanisms import registry
@@ -152,8 +153,8 @@ def test_every_mechanism_and_setting_is_offered(tmp_path: Path, monkeypatch: pyt
 
 
 def test_the_defaults_are_what_the_guide_of_the_comparison_says() -> None:
-    moment, day, lying, matrix = (fb.results.load(f"compare/{name}") for name in ("moment", "day", "lying", "matrix"))
-    guide = studies.guide(studies.cells(matrix, fb.claims.ledger()), moment, day, lying)
+    moment, day, lying, matrix = (results.load(f"compare/{name}") for name in ("moment", "day", "lying", "matrix"))
+    guide = studies.guide(studies.cells(matrix, claims.ledger()), moment, day, lying)
     best = dict(zip(guide["situation"], guide["best"].fillna("").str.split(", "), strict=True))
     default = {given: name for given, (name, _) in cli_options.DEFAULTS.items()}
     assert default["pool"] in best["one pool, fractions will do, all are there"]

@@ -14,9 +14,9 @@ import yaml
 from jsonschema import Draft202012Validator
 
 import fairbook
+from book.common.claims import claims, stored
+from book.common.claims.registry import FIGURE_KINDS
 from book.compare.findings import PROOFS
-from fairbook.claims import claims, stored
-from fairbook.claims.registry import FIGURE_KINDS
 from tests.conftest import ROOT, Book
 from tools import errata, verdicts
 from tools.verdicts import ledger

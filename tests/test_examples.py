@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import fairbook as fb
+from book.common import checkout
 from book.examples import batch_log
-from fairbook import checkout
 
 # ----------------------------------------------------------------------------------------------------- the trace
 

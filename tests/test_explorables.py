@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import fairbook as fb
+from book.common import checkout
 from book.common.explore import Control, Explorable, State
-from fairbook import checkout
 from tests.conftest import ROOT
 from tests.visits import SETTLED, press
 from tools.chromium import Chromium

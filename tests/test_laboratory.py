@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 from book import __main__ as laboratory
+from book.common import results
 from book.common.stored import stored_results
 from book.dmfa_srq import studies as dmfa_srq
-from fairbook import results
 from tests.commands import refused, run_laboratory as run
 
 

@@ -58,7 +58,9 @@ def kept() -> set[str]:
         pytest.skip("not a git checkout")
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    return {name for name in listed if (ROOT / name).is_file() and not name.startswith("data/alibaba")}
+    return {
+        name for name in listed if (ROOT / name).is_file() and not name.startswith(("data/alibaba", "data/results"))
+    }
 
 
 def test_source_archive_holds_the_library_its_data_and_its_terms(built: Built) -> None:
@@ -144,8 +146,6 @@ def test_wheel_works_where_only_its_requirements_are(built: Built, tmp_path: Pat
     said = json.loads(done.stdout.splitlines()[-1])
     assert Path(said["home"]).is_relative_to(site)
     assert said["others"] == []
-    assert "needs a checkout" in said["without a checkout"]
-    assert said["ledger"] > 300
     assert said["blocks"] >= 1
     assert said["commands"] >= 5
     assert set(said["codes"]) == {0}

@@ -15,7 +15,7 @@ from check_jsonschema.builtin_schemas import get_builtin_schema
 from jsonschema import Draft7Validator
 
 import fairbook
-from fairbook.checkout import papers
+from book.common.checkout import papers
 from tests.conftest import PROJECT, ROOT
 from tools import bump
 

@@ -18,8 +18,8 @@ from book.cbdrf.properties import (
     sharing_incentive_by_record,
     sharing_incentive_in_good_standing,
 )
-from fairbook.claims import claims
-from fairbook.claims.registry import QUICK, Mechanism
+from book.common.claims import claims
+from book.common.claims.registry import QUICK, Mechanism
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf import grant_tasks
 from fairbook.properties import envy_freeness, feasibility

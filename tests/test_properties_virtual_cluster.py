@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from book.common.claims.registry import QUICK, Mechanism, Part, claims
 from book.virtual_cluster import properties as props
 from book.virtual_cluster.judging import search_claim
 from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, Tariff
-from fairbook.claims.registry import QUICK, Mechanism, Part, claims
 
 HALF = Fraction(1, 2)
 ANY = Mechanism("any", lambda *_: None)

@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 import fairbook
-from fairbook import checkout
+from book.common import checkout
 from tests.book_rules import all_directives
 from tests.conftest import ROOT, toc_files
 from tools import book_tables

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import fairbook as fb
+from book.common import checkout, claims, results
+from book.common.results import StaleResult
 from book.common.stored import stored_results
-from fairbook import checkout, results
-from fairbook.errors import InvalidInput, StaleResult
+from fairbook.errors import InvalidInput
 
 ROOT = Path(__file__).resolve().parents[1]
 REFRESH = "`make results`"
@@ -252,7 +252,7 @@ def test_the_papers_studies_and_claims_depend_on_what_they_use() -> None:
     }
     assert not {name for name in ledger if name.endswith(".figures") or name.startswith("fairbook.cli")}
     # packages only gather; of those that also compute, their modules import from by name
-    assert "fairbook.claims" not in ledger
+    assert "book.common.claims" not in ledger
 
 
 # ------------------------------------------------------------------------------------------ tampering, interruption
@@ -296,5 +296,5 @@ def test_every_stored_result_is_fresh(name: str) -> None:
     assert record == json.dumps(json.loads(record), indent=2, sort_keys=True) + "\n"
     study = importlib.import_module(f"book.{name.split('/')[0]}.studies")
     drawn = name != "cbdrf/operator"  # that one draws nothing
-    seed = fb.claims.FULL.seed if name.endswith("/ledger") else study.SEED
+    seed = claims.FULL.seed if name.endswith("/ledger") else study.SEED
     assert facts["facts"].get("seed") == (seed if drawn else None)

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from book.common import results
+from book.common.checkout import load
 from book.common.runs import interval, repeat, stream
 from book.dmfa_srq import studies as study
-from fairbook import results
-from fairbook.checkout import load
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.dmfa_srq import dmfa_srq, static_optimum
 from fairbook.traces.google2011 import load_digest

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from book.cbdrf import studies as study
+from book.common import results
 from book.common.runs import interval, stream
-from fairbook import results
 from fairbook.mechanisms.cbdrf import cbdrf, cbdrf_rule, grant_tasks_rule
 from fairbook.mechanisms.karma_pool import Karma
 

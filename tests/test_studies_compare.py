@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 
 import fairbook as fb
+from book.common import results
+from book.common.claims import claims
 from book.compare import explorable, studies as study
 from book.compare.findings import KEPT, look
 from book.compare.properties import ENTRANTS, PROPERTIES, STAND_INS, Entrant, Outcome, Shared
-from fairbook.claims import claims
 from tools.execute import BOOK
 
 ONE = "alibaba2017"
@@ -104,11 +105,11 @@ def stored_cells() -> pd.DataFrame:
     """Tell the cells by whatever is stored now, though sources may have changed since."""
     known = pd.concat(
         [
-            fb.results.load(f"{paper}/ledger", check=False)
+            results.load(f"{paper}/ledger", check=False)
             for paper in sorted({one.split(".")[0] for one in study.EVIDENCE.values()})
         ]
     )
-    return study.cells(fb.results.load("compare/matrix", check=False), known)
+    return study.cells(results.load("compare/matrix", check=False), known)
 
 
 @cache
@@ -303,7 +304,7 @@ def test_the_guide_under_the_hand_has_an_answer_that_can_be_typed_or_says_none()
 
 def test_what_the_page_says_in_words_follows_from_the_stored_numbers() -> None:
     """Names and numbers are computed there; this is what its sentences take for granted."""
-    frames = {name: fb.results.load(f"compare/{name}", check=False) for name in ("moment", "day", "lying")}
+    frames = {name: results.load(f"compare/{name}", check=False) for name in ("moment", "day", "lying")}
     cells = stored_cells()
     guide = study.guide(cells, **frames)
     best = [set(names.split(", ")) for names in guide["best"]]

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from book.common import results
 from book.common.runs import interval, stream
 from book.tv_drf import studies as study
 from book.tv_drf.oracle import lexicographic_run
-from fairbook import results
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
 from fairbook.traces.alibaba2017 import Jobs, load_digest

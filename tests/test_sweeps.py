@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from book import __main__ as laboratory
+from book.common import results
 from book.common.runs import repeat
 from book.dmfa_srq import studies as dmfa_srq
 from book.gdrf import studies as gdrf
-from fairbook import results
 from fairbook.errors import InvalidInput, MissingDependency
 from fairbook.sweeps import sweep
 from tests.commands import refused, run_laboratory as run

@@ -33,7 +33,7 @@ def executed() -> dict[str, dict[str, Any]]:
 
 def stored() -> dict[str, dict[str, Any]]:
     """Return the record of every stored result."""
-    from fairbook import results  # here, since it takes a second that other pages need not wait for
+    from book.common import results  # here, since it takes a second that other pages need not wait for
 
     folder = ROOT / "data" / "results"
     names = sorted(path.relative_to(folder).with_suffix("").as_posix() for path in folder.glob("*/*.json"))
@@ -253,9 +253,9 @@ def offer(app: Any, page: str, template: str, context: dict[str, Any], doctree: 
 
 def write_ledger(app: Any) -> list[Any]:
     """Put the ledger and its schema beside the page that offers them, a stale ledger excepted; collect no page."""
-    from fairbook import claims
-    from fairbook.claims.stored import document
-    from fairbook.errors import StaleResult
+    from book.common import claims
+    from book.common.claims.stored import document
+    from book.common.results import StaleResult
 
     folder = Path(app.outdir) / "book"
     shutil.copyfile(Path(claims.__path__[0], "ledger.schema.json"), folder / "ledger.schema.json")

@@ -2,7 +2,7 @@
 
 ``{errata} cbdrf`` lists the statements of a paper that are refuted or fail in part, then those that depend on the
 reading, from the ledger: what stands there, the verdict in each reading, what is true instead (the ``instead`` of the
-place, in ``fairbook/claims/papers/``), the first witness, and an author's answer if there is one. ``{withdrawn}``
+place, in ``book/common/claims/papers/``), the first witness, and an author's answer if there is one. ``{withdrawn}``
 lists what stood there before and was taken back, ``{misses}`` the figures and numbers that came out otherwise.
 ``{hypotheses}`` is the table of what each theorem that carries rows needs, with what fails without it.
 """
@@ -14,10 +14,10 @@ from typing import Any
 import pandas as pd
 from docutils import nodes
 
-from fairbook.checkout import ROOT
-from fairbook.claims import claims
-from fairbook.claims.registry import FIGURE_KINDS, REVERSED
-from fairbook.claims.stored import JUDGES, anchor, papers, places
+from book.common.checkout import ROOT
+from book.common.claims import claims
+from book.common.claims.registry import FIGURE_KINDS, REVERSED
+from book.common.claims.stored import JUDGES, anchor, papers, places
 from tools.book_tables import table as numbered
 from tools.formulas import typeset
 from tools.verdicts import Page, classes, ledger, original, shown_witness, statements
@@ -32,7 +32,7 @@ def wrong(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     Parameters
     ----------
     frame : DataFrame
-        Statements, as :func:`fairbook.claims.stored.statements` gives them.
+        Statements, as :func:`book.common.claims.stored.statements` gives them.
     """
     said = frame[~frame["kind"].isin(FIGURE_KINDS) & (frame["apart"] == "")]
     return said[said["verdict"].isin(("refuted", "partly"))], said[said["verdict"] == _DEPENDS]

@@ -26,10 +26,10 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
+from book.common.checkout import ROOT
+from book.common.claims import claims, stored
+from book.common.claims.stored import anchor, papers
 from book.common.evidence import EXACT
-from fairbook.checkout import ROOT
-from fairbook.claims import claims, stored
-from fairbook.claims.stored import anchor, papers
 from proofs import check
 from tools.book_tables import table as numbered
 from tools.formulas import typeset
@@ -403,7 +403,7 @@ class Ledger(Page):
 Again, in {ceil(float(row["seconds"])) or 1} s:
 
 ```sh
-.venv/bin/fairbook claims --recompute --effort full --id {row["id"]}
+.venv/bin/python -m book claims --recompute --effort full --id {row["id"]}
 ```
 
 </details>

@@ -18,9 +18,9 @@ from book.cbdrf.histories import (
     uncapped,
     watched,
 )
+from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import computed, in_words, sampled
 from book.common.runs import stream
-from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.mechanisms.cbdrf import CreditRun, cbdrf
 
 

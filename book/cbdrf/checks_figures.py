@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from book.cbdrf import studies as study
-from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
+from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 
 # -------------------------------------------------------------------------------------------------------------- figures
 

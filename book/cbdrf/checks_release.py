@@ -10,8 +10,8 @@ import numpy as np
 from book.cbdrf.checks_table import HEADS
 from book.cbdrf.histories import NO_CAP, TENTHS, WITH_CAP, by_rule, exactly, terms_of
 from book.cbdrf.release import best_response, largest_worth, search_release, worth_threshold
+from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import computed, in_words, sampled
-from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.mechanisms.cbdrf import CreditRule, cbdrf
 
 # ------------------------------------------------------------------------------------------------ release as a choice

@@ -43,8 +43,8 @@ from book.cbdrf.properties import (
     sharing_incentive_by_record,
     sharing_incentive_in_good_standing,
 )
+from book.common.claims.registry import Effort, Evidence, Mechanism, claim
 from book.common.evidence import computed
-from fairbook.claims.registry import Effort, Evidence, Mechanism, claim
 from fairbook.mechanisms.cbdrf import cbdrf
 from fairbook.mechanisms.drf import drf
 from fairbook.mechanisms.karma import karma

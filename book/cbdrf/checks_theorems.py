@@ -40,9 +40,9 @@ from book.cbdrf.properties import (
     sharing_incentive_in_good_standing,
 )
 from book.cbdrf.release import best_response
+from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import computed, in_words
 from book.common.runs import stream
-from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.mechanisms.cbdrf import CreditRule, CreditRun, cbdrf
 from fairbook.model.allocation import Allocation
 from fairbook.properties.finding import Finding

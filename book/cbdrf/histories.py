@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from book.common.claims.registry import Effort, Evidence, Mechanism, Part
 from book.common.evidence import in_words, sampled
 from book.common.runs import stream
-from fairbook.claims.registry import Effort, Evidence, Mechanism, Part
 from fairbook.mechanisms.cbdrf import CreditRun, cbdrf, cbdrf_rule
 
 #: (mechanism, demands, release ratios) -> what is wrong with the history, or None.

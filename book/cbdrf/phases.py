@@ -13,8 +13,8 @@ import numpy as np
 
 from book.cbdrf.properties import EXACT_PHASES, PHASE_MUTANTS, PHASES
 from book.cbdrf.smt import GRANTS, settle
+from book.common.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
 from book.common.evidence import EXACT, as_data, in_words, margin_in_words, sampled, searched, settled
-from fairbook.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
 from fairbook.mechanisms.drf import drf
 from fairbook.mechanisms.readings import Grant
 from fairbook.model.allocation import Allocation

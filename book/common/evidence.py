@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from book.common.claims.registry import Effort, Evidence, Grade, Mechanism, Part, claim
 from book.common.runs import stream
 from book.common.smt import Settled
-from fairbook.claims.registry import Effort, Evidence, Grade, Mechanism, Part, claim
 from fairbook.properties.search import Search
 
 #: What a solver's counterexample begins with.
@@ -34,7 +34,7 @@ def _as_text(value: Any) -> Any:
 
 
 def as_data(call: str = "", gives: Any = (), **arguments: Any) -> dict[str, Any]:
-    """Give an instance as data, for a table and for Python to paste; see :class:`fairbook.claims.Part`.
+    """Give an instance as data, for a table and for Python to paste; see :class:`book.common.claims.Part`.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def sampled(
 
     Examples
     --------
-    >>> from fairbook.claims import QUICK
+    >>> from book.common.claims import QUICK
     >>> fair = Mechanism("fair coin", lambda rng: rng.random() < 0.5)
     >>> part = sampled(lambda rng, judged, at: judged.run(rng), QUICK, fair, key=1, share=100,
     ...                said=lambda heads: f"{sum(heads)} of {len(heads)} are heads.", right=any)
@@ -199,7 +199,7 @@ def sampled_claim(
 ) -> Callable[[Look], Look]:
     """Register a claim that is checked on random instances alone: decorates what :func:`sampled` calls ``look``.
 
-    ``about`` is what :func:`fairbook.claims.claim` takes.
+    ``about`` is what :func:`book.common.claims.claim` takes.
     """
 
     def register(look: Look) -> Look:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from fairbook import results
+from book.common import results
 from fairbook.errors import InvalidInput
 from fairbook.model.inputs import as_whole
 from fairbook.sweeps import sweep
@@ -163,7 +163,7 @@ def storing(
     compute : callable
         Takes ``progress`` and the ``arguments``, with the seed of what is drawn; returns the frame.
     module, data
-        Of :func:`fairbook.results.save`: on whose sources and which files the table depends.
+        Of :func:`book.common.results.save`: on whose sources and which files the table depends.
     """
 
     def run(*, progress: bool = True) -> None:

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from functools import partial
 
-from fairbook import checkout, results
-from fairbook.claims.registry import FULL, claims
-from fairbook.claims.stored import rows
+from book.common import checkout, results
+from book.common.claims.registry import FULL, claims
+from book.common.claims.stored import rows
 
 
 def store_ledger(paper: str, *, progress: bool = True) -> None:

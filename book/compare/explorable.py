@@ -4,12 +4,12 @@ import itertools
 
 import pandas as pd
 
+import book.common.claims as ledgers
 import fairbook as fb
-import fairbook.claims as ledgers
+from book.common import results
 from book.common.explore import Column, Control, Explorable, Panel, State
 from book.compare import studies as study
 from book.compare.properties import ENTRANTS, STAND_INS
-from fairbook import results
 
 __all__ = ["guide"]
 

@@ -202,7 +202,7 @@ def cells(frame: pd.DataFrame, ledger: pd.DataFrame) -> pd.DataFrame:
     frame : DataFrame
         From :func:`matrix`.
     ledger : DataFrame
-        With columns ``id`` and ``verdict``, as ``fairbook.claims.ledger`` gives it.
+        With columns ``id`` and ``verdict``, as ``book.common.claims.ledger`` gives it.
 
     Returns
     -------

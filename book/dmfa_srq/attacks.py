@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from book.common.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
 from book.common.evidence import as_data, in_words, sampled, searched, settled
 from book.dmfa_srq import oracle
 from book.dmfa_srq.properties import MUTANTS, lemma_4
 from book.dmfa_srq.smt import settle
-from fairbook.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
 from fairbook.mechanisms.dmfa_srq import DmfaSrq, dmfa_srq, static_optimum
 from fairbook.model.inputs import FloatArray
 from fairbook.properties.finding import Trajectory

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import as_data, in_words
 from book.common.runs import stream
 from book.dmfa_srq import oracle, studies as study
 from book.dmfa_srq.attacks import DMFA_SRQ, FIGURE_1, broken, computes_the_mechanism, instances
 from book.dmfa_srq.printed import REPAIRS, algorithm_1, algorithm_1_printed
-from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.mechanisms.dmfa_srq import dmfa_srq
 from fairbook.model.inputs import FloatArray
 

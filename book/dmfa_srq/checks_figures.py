@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import as_data, in_words, searched
 from book.common.runs import stream
 from book.dmfa_srq import studies as study
 from book.dmfa_srq.attacks import DMFA_SRQ, FIGURE_1, STATIC, broken, floats, instances, settled_for
-from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.mechanisms.dmfa_srq import dmfa_srq, static_optimum
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.inputs import FloatArray

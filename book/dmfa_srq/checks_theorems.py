@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import in_words, margin_in_words, sampled
 from book.common.runs import stream
 from book.dmfa_srq import oracle
@@ -27,7 +28,6 @@ from book.dmfa_srq.attacks import (
 )
 from book.dmfa_srq.properties import lemma_1, lemma_2, lemma_3, schedule, theorems_after, with_departures
 from book.dmfa_srq.smt import is_violated
-from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.mechanisms.drf import drf
 from fairbook.properties.dynamic import dynamic_envy_freeness, dynamic_pareto_optimality, dynamic_sharing_incentive
 from fairbook.properties.instances import sampler

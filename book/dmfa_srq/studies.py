@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from book.common import results
 from book.common.runs import choices, interval, repeat, storing, stream
 from book.dmfa_srq.printed import REPAIRS, algorithm_1_printed
-from fairbook import results
 from fairbook.mechanisms.dmfa_srq import dmfa_srq, exact_levels, static_optimum
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.inputs import FloatArray, as_whole

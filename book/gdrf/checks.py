@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from book.common.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Part, claim
 from book.common.evidence import computed, in_words
 from book.common.runs import stream
 from book.gdrf import checks_measures, checks_placements, checks_prices, studies as study
 from book.gdrf.properties import Case
-from fairbook.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Part, claim
 
 __all__ = ["checks_measures", "checks_placements", "checks_prices"]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import in_words, sampled_claim
 from book.gdrf.exact_cell import sign_of_product
 from fairbook import metrics
-from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 
 Vector = Sequence[Any]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from book.common.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Part, claim
 from book.common.evidence import in_words, sampled, sampled_claim, witnessed
 from book.common.packing import packs
 from book.common.runs import stream
@@ -45,7 +46,6 @@ from book.gdrf.properties import (
     side_by_side,
     slots_lost_by_lie,
 )
-from fairbook.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Part, claim
 
 Vector = Sequence[Any]
 

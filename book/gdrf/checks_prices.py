@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import in_words, margin_in_words, sampled_claim
 from book.common.runs import stream
 from book.gdrf.oracle import fluid_share, most_tasks, same_mix
 from book.gdrf.properties import RULES, Case, fluid_slack
 from fairbook import metrics
-from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.mechanisms.drfh import drfh
 
 # --------------------------------------------------------------------------------------------------------- DRFH, fluid

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import computed, sampled, sampled_claim
 from book.sequential_minmax import oracle, studies
 from book.sequential_minmax.properties import (
@@ -18,7 +19,6 @@ from book.sequential_minmax.properties import (
     pareto,
     sharing,
 )
-from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.mechanisms.drf import drf, drf_by_task
 from fairbook.mechanisms.sequential_minmax import sequential_minmax
 from fairbook.properties.instances import sampler

@@ -3,9 +3,9 @@
 from functools import partial
 from itertools import product
 
+from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import in_words
 from book.tv_drf.example import PRINTED, Printed, example_run
-from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 
 
 def _reading(alone: str, size: int = 50) -> Mechanism:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import computed, in_words, sampled_claim
 from book.tv_drf.judging import EARLY, GOES_ON, HALF, POSITIVE, SPLIT, ZEROS, about_runs, rule_named
 from book.tv_drf.oracle import lexicographic_run
@@ -27,7 +28,6 @@ from book.tv_drf.properties import (
     within_tasks,
 )
 from book.tv_drf.workloads import Outcome, Workload, in_fractions, in_order, on_shapes
-from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 
 # ------------------------------------------------------------------------------------------------------------ lemmas
 

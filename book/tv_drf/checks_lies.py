@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import computed, in_words, sampled_claim
 from book.common.oracle_drf import solved
 from book.common.packing import packs
@@ -20,7 +21,6 @@ from book.tv_drf.oracle import LpRun, lexicographic_run
 from book.tv_drf.properties import gain_of_lie, largest_above_floor
 from book.tv_drf.rules import BROKEN
 from book.tv_drf.workloads import Outcome, Workload, on_shapes
-from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 
 T4 = "Nobody runs more of its true tasks, all periods together, by lying about its demands or its numbers of tasks"
 

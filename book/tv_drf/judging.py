@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from book.common.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
 from book.common.evidence import in_words, margin_in_words, sampled, witnessed
 from book.common.runs import stream
 from book.tv_drf.properties import gain_of_lie, lies, search_lie_over_time, search_workload
 from book.tv_drf.rules import BROKEN, RULES
 from book.tv_drf.workloads import Outcome, Workload, as_claimed, in_fractions, workloads
-from fairbook.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
 
 Check = Callable[[Workload, Outcome], Any]
 Lie = tuple[int, Any, Any]  # user, demands (T, m), tasks (T,) that it claims

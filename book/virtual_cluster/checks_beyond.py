@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
+from book.common.claims.registry import Mechanism
 from book.common.evidence import sampled_claim
 from book.virtual_cluster.judging import Number, by_name, search_claim
 from book.virtual_cluster.oracle import exact_optimum
 from book.virtual_cluster.properties import RULES, Case, Rule, arguments, cases, pour
-from fairbook.claims.registry import Mechanism
 from fairbook.mechanisms.engines.packing import pack
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from book.common.claims.registry import Effort, Evidence, Mechanism, claim
 from book.common.evidence import in_words, sampled_claim
 from book.virtual_cluster.checks_packing import APART, best_use
 from book.virtual_cluster.judging import (
@@ -37,7 +38,6 @@ from book.virtual_cluster.properties import (
     pour,
     total_cost,
 )
-from fairbook.claims.registry import Effort, Evidence, Mechanism, claim
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import in_words, margin_in_words, sampled_claim
 from book.common.runs import stream
 from book.virtual_cluster import studies as study
@@ -25,7 +26,6 @@ from book.virtual_cluster.judging import (
 )
 from book.virtual_cluster.oracle import exact_optimum, lp_bound, rounds, share
 from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, Rule, allocations, arguments, cases, pour
-from fairbook.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import VirtualClusters
 

@@ -9,11 +9,11 @@ from typing import Any, get_args
 import numpy as np
 
 from book.common.cases import lowest_margin
+from book.common.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Part, claim
 from book.common.evidence import as_data, in_words, margin_in_words
 from book.common.runs import stream
 from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, cases, moved
 from book.virtual_cluster.settings import Instance
-from fairbook.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Part, claim
 from fairbook.mechanisms.virtual_cluster import Method, virtual_cluster
 from fairbook.model.clusters import VirtualClusters
 
@@ -94,7 +94,7 @@ def search_claim(
     drawn : dict, optional
         Of :func:`book.virtual_cluster.properties.cases`.
     **about
-        Of :func:`fairbook.claims.claim`.
+        Of :func:`book.common.claims.claim`.
     """
 
     @claim(**about)

@@ -1,4 +1,4 @@
-"""The command line: ``fairbook allocate | claims | completion``.
+"""The command line: ``fairbook allocate | completion``.
 
 Every command reads its arguments, calls the library and prints. What a user can get wrong ends in one line
 ``fairbook: error: ...`` on stderr. The exit code is 0 where all went well, 1 where a check that was asked for came out
@@ -13,7 +13,6 @@ import argparse
 from collections.abc import Sequence
 
 import fairbook
-from fairbook.cli.claims import add_claims
 from fairbook.cli.common import Parser, help_of, serve
 from fairbook.cli.completion import add_completion
 from fairbook.cli.options import add_allocate
@@ -28,11 +27,10 @@ def _allocate(options: argparse.Namespace) -> int:
 def make_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="fairbook",
-        description="Fair allocation of several resources: mechanisms of the papers, and verdicts on their claims.",
+        description="Fair allocation of several resources: mechanisms of the papers.",
         epilog="""examples:
   fairbook allocate teams.csv --capacity cpu=400 memory=1600 gpu=16 --explain
   fairbook allocate teams.csv --machines nodes.csv --placement --verify
-  fairbook claims --verdict refuted
 
 exit codes: 0 fine; 1 a check came out negative; 2 error, in one line on stderr; 130 Ctrl-C""",
     )
@@ -40,7 +38,6 @@ exit codes: 0 fine; 1 a check came out negative; 2 error, in one line on stderr;
     parser.set_defaults(run=help_of(parser))
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     add_allocate(commands, _allocate)
-    add_claims(commands)
     add_completion(commands, make_parser)
     return parser
 

@@ -112,7 +112,7 @@ def _enter(users: Any, i: int, takes_part: bool, by_beta: bool) -> None:
     _lift(users, i)
 
 
-@kernel(INSIDE, _nrt=False)
+@kernel(INSIDE)
 def _empty(stock: Any, at: Any) -> None:
     """Begin a period: nothing is on any machine."""
     stock.known[0] = False

@@ -1,4 +1,4 @@
-"""``fairbook claims``: the ledger, as it is stored or checked now."""
+"""``python -m book claims``: the ledger, as it is stored or checked now."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import fairbook
+from book.common.results import StaleResult
 from fairbook.cli.common import Refused, add_command, check_paper, counted, left_aligned, progress, shown
 from fairbook.files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fairbook.claims import Claim, Effort
+    from book.common.claims import Claim, Effort
 
 _VERDICTS = ("holds", "partly", "refuted", "undetermined", "reproduced", "not reproduced", "nothing to compare")
 _DEPENDS = "depends on the reading"  # is said of a statement, whose readings are claims with different verdicts
@@ -29,12 +29,12 @@ def _chosen(options: argparse.Namespace, known: Iterable[str]) -> list[str]:
     found = [name for name in known if options.paper in (None, name.split(".")[0])]
     for wanted in options.id:
         if not any(f"{name}.".startswith(f"{wanted}.") for name in found):
-            raise Refused(f"--id {shown(wanted)} is no claim; `fairbook claims` lists them")
+            raise Refused(f"--id {shown(wanted)} is no claim; `python -m book claims` lists them")
     return [name for name in found if not options.id or any(f"{name}.".startswith(f"{one}.") for one in options.id)]
 
 
 def _claims(options: argparse.Namespace) -> int:
-    from fairbook import claims
+    from book.common import claims
 
     if options.output and (options.mutants or not options.output.endswith(".json")):
         raise Refused("--output takes a .json file, and does not go with --mutants")
@@ -50,9 +50,9 @@ def _claims(options: argparse.Namespace) -> int:
     else:
         try:
             frame = claims.ledger()
-        except fairbook.StaleResult as error:
+        except StaleResult as error:
             raise Refused(
-                f"{error}; or `fairbook claims --recompute` checks the claims now, with less effort"
+                f"{error}; or `python -m book claims --recompute` checks the claims now, with less effort"
             ) from None
         frame = frame[frame["id"].isin(_chosen(options, frame["id"]))]
     if options.verdict:
@@ -66,7 +66,7 @@ def _claims(options: argparse.Namespace) -> int:
 
 
 def _print_claims(frame: pd.DataFrame, options: argparse.Namespace) -> None:
-    from fairbook.claims.stored import statements
+    from book.common.claims.stored import statements
 
     if options.format == "csv":
         print(frame.to_csv(index=False, lineterminator="\n"), end="")
@@ -102,7 +102,7 @@ def _print_claims(frame: pd.DataFrame, options: argparse.Namespace) -> None:
 
 
 def _mutants(chosen: dict[str, Claim], effort: Effort, options: argparse.Namespace) -> int:
-    from fairbook import claims
+    from book.common import claims
 
     passed = []
     for one in counted(chosen, "mutants", options):
@@ -122,11 +122,11 @@ def add_claims(commands: Any) -> None:
         "claims",
         _claims,
         "print the verdict on every claim of the papers",
-        examples="""fairbook claims --verdict refuted "not reproduced"
-fairbook claims --id dmfa_srq.figure_1 --recompute
-fairbook claims --format csv > ledger.csv
-fairbook claims --output ledger.json
-fairbook claims --mutants""",
+        examples="""python -m book claims --verdict refuted "not reproduced"
+python -m book claims --id dmfa_srq.figure_1 --recompute
+python -m book claims --format csv > ledger.csv
+python -m book claims --output ledger.json
+python -m book claims --mutants""",
     )
     parser.add_argument("--paper", metavar="KEY", help="only this paper")
     parser.add_argument(

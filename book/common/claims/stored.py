@@ -6,14 +6,14 @@ import json
 import re
 import tomllib
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
 import fairbook as fb
-from fairbook import results
-from fairbook.claims.registry import COLUMNS, FULL, QUICK, Claim, Effort, claims, compute
+from book.common import results
+from book.common.checkout import BOOK
+from book.common.claims.registry import COLUMNS, FULL, QUICK, Claim, Effort, claims, compute
 from fairbook.errors import InvalidInput
 from fairbook.progress import bar
 
@@ -27,11 +27,8 @@ PLACED = ["place", "says", "reading", "ours"]
 
 @cache
 def papers() -> dict[str, Any]:
-    """Read what is written, and not computed, about the papers: a file each in ``papers/``, in the book's order."""
-    found = {
-        path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
-        for path in Path(__file__).with_name("papers").glob("*.toml")
-    }
+    """Read what is written, and not computed, about the papers: ``places.toml`` of each, in the book's order."""
+    found = {path.parent.name: tomllib.loads(path.read_text(encoding="utf-8")) for path in BOOK.glob("*/places.toml")}
     return dict(sorted(found.items(), key=lambda one: one[1]["chapter"]))
 
 
@@ -106,13 +103,11 @@ def ledger(
     ------
     StaleResult
         Where stored results do not belong to the present sources.
-    FairbookError
-        Where claims are to be checked and there is no checkout.
 
     Examples
     --------
-    >>> import fairbook as fb
-    >>> fb.claims.ledger().columns[:3].tolist()
+    >>> from book.common import claims
+    >>> claims.ledger().columns[:3].tolist()
     ['id', 'paper', 'locator']
     """
     known = list(papers())

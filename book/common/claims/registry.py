@@ -32,7 +32,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fairbook import checkout
+from book.common import checkout
 from fairbook.errors import InvalidInput
 
 __all__ = [

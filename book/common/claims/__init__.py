@@ -1,6 +1,6 @@
 """The ledger: every claim of every paper as a registered check with a computed verdict."""
 
-from fairbook.claims.registry import (
+from book.common.claims.registry import (
     FULL,
     QUICK,
     Claim,
@@ -13,7 +13,7 @@ from fairbook.claims.registry import (
     claims,
     compute,
 )
-from fairbook.claims.stored import ledger
+from book.common.claims.stored import ledger
 
 __all__ = [
     "FULL",

@@ -2,7 +2,7 @@
 
 Each result ``<paper>/<name>`` is a CSV file with a JSON file beside it that records the seed, the effort, the
 versions, and two checksums: one of the table, one of the sources and data the table was computed from. A
-result whose sources have changed since is *stale*: loading it raises :class:`~fairbook.errors.StaleResult`, so that
+result whose sources have changed since is *stale*: loading it raises :class:`StaleResult`, so that
 no page can show a number that the present code did not make. Comments, docstrings and white space do not count.
 """
 
@@ -23,12 +23,29 @@ from typing import Any
 
 import pandas as pd
 
-from fairbook import checkout
-from fairbook.errors import InvalidInput, StaleResult
+from book.common import checkout
+from fairbook.errors import FairbookError, InvalidInput
 from fairbook.files import write_whole
 from fairbook.traces.paths import data_path
 
-__all__ = ["edited_sources", "is_fresh", "load", "load_facts", "save", "source_hash"]
+__all__ = ["StaleResult", "edited_sources", "is_fresh", "load", "load_facts", "save", "source_hash"]
+
+
+class StaleResult(FairbookError):
+    """A stored result was computed by other sources, data or versions than the present ones.
+
+    Parameters
+    ----------
+    text : str
+        What is stale and how to make it anew.
+    missing : bool
+        Whether it is not there at all.
+    """
+
+    def __init__(self, text: str, *, missing: bool = False) -> None:
+        self.missing = missing
+        super().__init__(text)
+
 
 _DIGITS = "%.10g"  # more would tie the stored bytes to one processor
 _DOCUMENTED = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -107,8 +124,9 @@ def _closure(modules: Iterable[str]) -> dict[str, Path]:
             found[name] = path
             waiting.extend(_imports(name, path))
     # these dispatch, store, compare, render and complain; they do not compute
-    names = ("checkout", "files", "claims.stored", "errors", "model.plots", "progress", "results", "sweeps")
-    return {name: found[name] for name in sorted(found.keys() - {f"fairbook.{apart}" for apart in names})}
+    ours = {f"fairbook.{name}" for name in ("files", "errors", "model.plots", "progress", "sweeps")}
+    books = {f"book.common.{name}" for name in ("checkout", "claims.stored", "results")}
+    return {name: found[name] for name in sorted(found.keys() - ours - books)}
 
 
 #: Gathers the options of all mechanisms. Of it counts what is taken by name: another paper's make no result stale.
@@ -264,7 +282,7 @@ def load_facts(name: str, *, check: bool = True) -> dict[str, Any]:
         if hashlib.sha256(table.read_bytes()).hexdigest() != meta["sha256"]:
             raise StaleResult(f"{table.name} is not the table that {record.name} describes")
         # an installed package has what was shipped, and not the sources that made it
-        if checkout.is_checkout() and not (
+        if not (
             checkout.module_file(meta["module"]) and source_hash(meta["module"], tuple(meta["data"])) == meta["sources"]
         ):
             raise StaleResult(f"{name} was computed by other sources or data; `make results` refreshes it")
