@@ -2,7 +2,8 @@
 
 The pages are those of ``make book``, so that every number, reference and formula is the one that was checked: their
 articles are joined into one page, with links between them made links within it, and a headless Chromium prints that.
-Proofs and solutions are open; code that a page folds away, and the modules of the API reference, are left out. What is
+Proofs and solutions are open. Code that a page folds away, what is folded in the cards of claims, and the modules of
+the API reference are left out. What is
 wider than the paper is made smaller until it fits.
 """
 
@@ -130,7 +131,7 @@ def article(html: Path, page: str, pages: list[str]) -> tuple[str, str]:
     here = path.resolve().as_uri()
     addresses = {(html / f"{one}.html").resolve().as_uri(): f"page-{number}" for number, one in enumerate(pages)}
     prefix = addresses[here]
-    for one in found.select("a.headerlink, script, .toctree-wrapper, details.above-input"):
+    for one in found.select("a.headerlink, script, .toctree-wrapper, details.above-input, details.claim-more"):
         one.decompose()
     for one in found.select("[id]"):
         one["id"] = f"{prefix}-{one['id']}"

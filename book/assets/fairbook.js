@@ -99,6 +99,25 @@
     }
   }
 
+  /* Heads stand above their numbers; what a cell says of a property has the colour of a verdict. */
+  const SAYS = { proved: "holds", "not broken": "holds", seen: "holds", fails: "refuted" };
+  function tables() {
+    for (const table of document.querySelectorAll(".bd-article table:is(.table, .dataframe)")) {
+      const rows = [...table.rows], body = rows.filter((row) => row.closest("tbody"));
+      if (rows.some((row) => [...row.cells].some((cell) => cell.colSpan > 1))) continue;
+      for (let k = 0; k < (body[0]?.cells.length ?? 0); k++) {
+        const words = body.map((row) => squeezed(row.cells[k])).filter(Boolean);
+        if (words.length && words.every((word) => /^[-\u2212+]?[\d.,/ \u00a0]+ ?%?$|^-$/.test(word)))
+          for (const row of rows) row.cells[k]?.classList.add("number");
+      }
+      for (const cell of table.querySelectorAll("tbody td")) {
+        const said = SAYS[squeezed(cell).toLowerCase()];
+        if (said) cell.classList.add("says", `verdict-${said}`);
+      }
+    }
+  }
+
+  ready(tables);
   ready(cite);
   ready(permalinks);
   ready(hold);

@@ -90,7 +90,8 @@
       parts.push(`<path d="M${round(x - 0.48 * slot, 1)} ${y(level)}H${round(x + 0.48 * slot, 1)}" stroke="currentColor" stroke-width="1.5" stroke-dasharray="5 3"/>`);
     });
     parts.push(`<path d="M${left + 2 * slot} ${bottom}H${width}" stroke="currentColor"/>`);
-    parts.push(text((left + 2 * slot + width) / 2, top - 8, most > 1 ? "dominant shares; the level, times the weight" : "dominant shares, under one level", 'class="small"'));
+    const room = width > 420; // for a whole sentence
+    parts.push(text((left + 2 * slot + width) / 2, top - 8, !room ? "dominant shares" : most > 1 ? "dominant shares; the level, times the weight" : "dominant shares, under one level", 'class="small"'));
     return `<svg viewBox="0 0 ${width} ${height}" role="img" focusable="false">${parts.join("")}</svg>`;
   }
 
