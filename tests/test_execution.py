@@ -57,15 +57,12 @@ def test_an_entry_stays_while_bytes_and_packages_are_the_same() -> None:
 
 
 def test_the_tables_say_what_is_recorded() -> None:
-    pages = book_tables.executed_pages(RECORD)
-    assert all(f"{{doc}}`{name}` | {one['cells']} | {one['seconds']:.1f} |" in pages for name, one in RECORD.items())
     environment = book_tables.execution_environment(RECORD)
     assert all(f"| `{name}` |" in environment for name in execute.RECORDED)
     stored = book_tables.stored()
     results = book_tables.stored_results(stored)
     assert all(f"| `{name}` | {one['rows']} |" in results for name, one in stored.items())
     assert len(stored) > 40
-    assert "| `numpy` |" in book_tables.results_environment(stored)
     other = copy.deepcopy(RECORD)
     other["scale"]["python"] = "3.12.1"
     assert "3.12.1 (pages: scale)" in book_tables.execution_environment(other)

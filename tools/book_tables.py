@@ -1,10 +1,9 @@
 """Sphinx extension: how pages were executed and results computed, as tables made when the book is built.
 
-``{executed-pages}`` and ``{execution-environment}`` read ``book/execution.json``, which ``tools/execute.py`` keeps;
-``{stored-results}`` and ``{results-environment}`` read the records beside the tables in ``data/results/``. They are
-directives and no cells: a table of times in a compared cell would have to change whenever a page is executed.
-The page that says how to cite gets the version of the package, and each page with code the ways to run it. Beside the
-page of claims lies the ledger as a file.
+``{execution-environment}`` reads ``book/execution.json``, which ``tools/execute.py`` keeps; ``{stored-results}`` reads
+the records beside the tables in ``data/results/``. The page that says how to cite gets the version of the package, each
+page an entry to cite it and what a link to it shows, and each page with code the ways to run it. Beside the page of
+claims lies the ledger as a file.
 """
 
 import html
@@ -76,16 +75,6 @@ def spread(values: dict[str, str], what: str) -> str:
     return "; ".join(f"{value} ({what}: {', '.join(names)})" for value, names in groups.items())
 
 
-def executed_pages(record: dict[str, dict[str, Any]]) -> str:
-    """Tell for each page how many cells it has and how long they took."""
-    rows = [["page", "cells", "seconds", "of these at work"]]
-    for name, one in record.items():
-        rows.append([f"{{doc}}`{name}`", str(one["cells"]), f"{one['seconds']:.1f}", f"{one['processor_seconds']:.1f}"])
-    sums = [f"{sum(one[key] for one in record.values()):.1f}" for key in ("seconds", "processor_seconds")]
-    rows.append(["all", str(sum(one["cells"] for one in record.values())), *sums])
-    return table("Pages with code and their execution", "tab-execution-pages", rows)
-
-
 def execution_environment(record: dict[str, dict[str, Any]]) -> str:
     """Tell on what machine and with which versions the pages were executed."""
     machines = {name: one["machine"] for name, one in record.items()}
@@ -115,15 +104,6 @@ def stored_results(record: dict[str, dict[str, Any]]) -> str:
         further = "; ".join(f"{key} {said(value)}" for key, value in facts.items())
         rows.append([f"`{name}`", str(one["rows"]), seed, runs, further or "-"])
     return table("Stored results of full effort", "tab-execution-results", rows)
-
-
-def results_environment(record: dict[str, dict[str, Any]]) -> str:
-    """Tell with which versions the stored results were computed."""
-    rows = [["what", "version"]]
-    for package in sorted({package for one in record.values() for package in one["versions"]}):
-        values = {name: one["versions"].get(package, "-") for name, one in record.items()}
-        rows.append(["Python" if package == "python" else f"`{package}`", spread(values, "results")])
-    return table("Versions with which the stored results were computed", "tab-execution-results-environment", rows)
 
 
 def directive(make: Callable[[dict[str, dict[str, Any]]], str], read: Callable[[], dict[str, Any]]) -> type:
@@ -272,8 +252,6 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("html-page-context", sign)
     app.connect("html-page-context", offer)
     app.connect("html-collect-pages", write_ledger)
-    app.add_directive("executed-pages", directive(executed_pages, executed))
     app.add_directive("execution-environment", directive(execution_environment, executed))
     app.add_directive("stored-results", directive(stored_results, stored))
-    app.add_directive("results-environment", directive(results_environment, stored))
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,8 +3,7 @@
 The pages are those of ``make book``, so that every number, reference and formula is the one that was checked: their
 articles are joined into one page, with links between them made links within it, and a headless Chromium prints that.
 Proofs and solutions are open. Code that a page folds away, what is folded in the cards of claims, and the modules of
-the API reference are left out. What is
-wider than the paper is made smaller until it fits.
+the API reference are left out. What is wider than the paper is made smaller until it fits.
 """
 
 import argparse
