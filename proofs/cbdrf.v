@@ -1,5 +1,5 @@
 (* cbDRF: one phase under records, and the record itself. *)
-From Coq Require Import Reals Lra Lia Arith.
+From Coq Require Import Reals Lra Lia Arith FunctionalExtensionality.
 From proofs Require Import sums foundations.
 Local Open Scope R_scope.
 
@@ -461,49 +461,15 @@ Theorem more_weight (P Q : pool) i c y y' : (forall h j, 0 <= a P h j) -> 1 <= c
   (forall h, h <> i -> b Q h = b P h) -> b Q i = option_map (fun u => u / c) (b P i) ->
   feasible P y -> certified P y -> feasible Q y' -> certified Q y' -> (i < foundations.n P)%nat -> y i <= c * y' i.
 Proof.
-intros A0 C1 en em ea ai eb bi [Y0 [Bd F]] Cy [Y0' [Bd' F']] Cy' I.
-destruct (Rle_lt_dec (y i) (c * y' i)) as [|less]; [auto|exfalso].
-pose proof (Y0' i ltac:(lia)) as Yi. assert (less' : y' i < y i) by nra.
-assert (U' : forall j, (j < foundations.m P)%nat -> (Σ h < foundations.n P, a Q h j * y' h) <= 1).
-{ intros j J; specialize (F' j ltac:(lia)); unfold use in F'; rewrite en in F'; exact F'. }
-(* Somebody rises; let g be the riser whose old level is the least. *)
-assert (some : exists g, (g < foundations.n P)%nat /\ (g <> i /\ y g < y' g) /\ y g < y' i).
-{ destruct (Cy' i ltac:(lia)) as [E|[j [J [U [A H]]]]].
-  - rewrite bi in E; destruct (b P i) as [u|] eqn:Eb; [|discriminate]. injection E as E.
-    specialize (Bd i I); rewrite Eb in Bd; simpl in Bd. assert (u = c * y' i) by (rewrite <- E; field; lra). lra.
-  - unfold use in U; rewrite en, em in *. rewrite ai in A.
-    destruct (exchange (foundations.n P) (fun h => a P h j * y h) (fun h => a Q h j * y' h) i) as [g [G [N L]]]; auto.
-    + rewrite U; apply F; auto.
-    + simpl; rewrite ai; nra.
-    + simpl in L; rewrite ea in L by auto. apply sums.factor in L as [Ag rise]; [|auto].
-      exists g; repeat split; auto. assert (y' g <= y' i) by (apply H; [lia|rewrite ea; auto]). lra. }
-destruct some as [g1 [G1 [R1 low1]]].
-destruct (least (foundations.n P) (fun g => g <> i /\ y g < y' g) y) as [g [G [[N rise] worst]]].
-{ intros h; destruct (Nat.eq_dec h i); [right; tauto|]. destruct (Rlt_le_dec (y h) (y' h)); [left; auto|right; lra]. }
-{ exists g1; auto. }
-assert (low : y g < y' i) by (specialize (worst g1 G1 R1); lra).
-(* The riser's old bottleneck: somebody falls. *)
-destruct (Cy g G) as [E|[k [J [U [A H]]]]].
-{ specialize (Bd' g ltac:(lia)); rewrite eb, E in Bd' by auto; simpl in Bd'; lra. }
-assert (aik : a P i k = 0).
-{ pose proof (A0 i k). destruct (Req_dec (a P i k) 0); [auto|]. assert (y i <= y g) by (apply H; auto; lra). lra. }
-destruct (exchange (foundations.n P) (fun h => a Q h k * y' h) (fun h => a P h k * y h) g) as [f [Ff [_ L]]]; auto.
-{ fold (use P y k); rewrite U; auto. }
-{ simpl; rewrite ea by auto; nra. }
-simpl in L; destruct (Nat.eq_dec f i) as [->|Nf]; [rewrite ai, aik in L; lra|].
-rewrite ea in L by auto; apply sums.factor in L as [Af fall]; [|auto]. assert (y f <= y g) by (apply H; auto).
-(* The new bottleneck of the one who falls: somebody rises from below. *)
-destruct (Cy' f ltac:(lia)) as [E|[l [Jl [Ul [Al Hl]]]]].
-{ specialize (Bd f Ff); rewrite <- eb, E in Bd by auto; simpl in Bd; lra. }
-unfold use in Ul; rewrite en, em in *. rewrite ea in Al by auto.
-assert (ail : a P i l = 0).
-{ pose proof (A0 i l). destruct (Req_dec (a P i l) 0); [auto|]. assert (y' i <= y' f) by (apply Hl; [lia|rewrite ai; nra]). lra. }
-destruct (exchange (foundations.n P) (fun h => a P h l * y h) (fun h => a Q h l * y' h) f) as [h [Hh [_ L]]]; auto.
-{ rewrite Ul; apply F; auto. }
-{ simpl; rewrite ea by auto; nra. }
-simpl in L; destruct (Nat.eq_dec h i) as [->|Nh]; [rewrite ai, ail in L; lra|].
-rewrite ea in L by auto; apply sums.factor in L as [Ah up]; [|auto].
-assert (y' h <= y' f) by (apply Hl; [lia|rewrite ea; auto]). assert (y g <= y h) by (apply worst; auto). lra.
+intros A0 C1 en em ea ai eb bi F Cy F' Cy' I. destruct (Rle_lt_dec (y i) (c * y' i)) as [|less]; [auto|exfalso].
+assert (Yi : 0 <= y' i) by (apply F'; lia). assert (y i <= y' i); [|nra].
+destruct (Cy' i ltac:(lia)) as [E|[l Bi]].
+- exfalso. rewrite bi in E; destruct (b P i) as [u|] eqn:Eb; [|discriminate]. injection E as E. destruct F as [_ [Bd _]].
+  specialize (Bd i I); rewrite Eb in Bd; simpl in Bd. assert (u = c * y' i) by (rewrite <- E; field; lra). lra.
+- apply (one_user_changes Q P y' y i l); auto; try lia.
+  + intros h j; destruct (Nat.eq_dec h i) as [->|N]; [rewrite ai; specialize (A0 i j); nra|rewrite ea; auto].
+  + intros h N; split; [intros; rewrite ea|rewrite eb]; auto.
+  + intros j _ A. rewrite ai in *. nra.
 Qed.
 
 Lemma same_levels r P y z i : model P -> levels r P y -> levels r P z -> (i < n P)%nat -> y i = z i.
@@ -968,21 +934,9 @@ apply Rle_trans with (share r (with_record (phase_at C T t) i c') z i).
 - apply (no_lie_pays r (with_record (phase_at C T t) i c') (phase_at C' T t) z y' i v); auto.
   + intros h; simpl. destruct (Nat.eqb_spec h i) as [->|N]; [auto|rewrite (others_records C C' T i t h Cl N); auto].
   + intros h N; simpl; apply (Ot t h N).
-- assert (same : forall h, psi (with_record (phase_at C T t) i c) h = psi (phase_at C T t) h).
-  { intros h; simpl. destruct (Nat.eqb_spec h i) as [->|]; auto. }
-  assert (Ly : levels r (with_record (phase_at C T t) i c) y).
-  { destruct L as [F Ce]. assert (we : forall h, weight r (with_record (phase_at C T t) i c) h = weight r (phase_at C T t) h).
-    { intros h; unfold weight; rewrite same; auto. }
-    assert (ce : forall h, cap r (with_record (phase_at C T t) i c) h = cap r (phase_at C T t) h) by (intros h; unfold cap; rewrite same; auto).
-    destruct F as [F0 [Fb Fu]]; split; [split; [exact F0|split; [intros h H; simpl; rewrite ce; apply (Fb h H)|]]|].
-    - intros j J; unfold use; simpl. apply Rle_trans with (2 := Fu j J); apply Req_le; unfold use; simpl; apply sum_ext; intros; rewrite we; auto.
-    - intros h H; simpl; rewrite ce. destruct (Ce h H) as [B|[j [J [U [A B]]]]]; [left; exact B|right; exists j; repeat split; auto].
-      + rewrite <- U; unfold use; simpl; apply sum_ext; intros; rewrite we; auto.
-      + simpl; rewrite we; exact A.
-      + intros g G Ag; apply B; auto. simpl in *; rewrite we in Ag; exact Ag. }
-  assert (E : share r (phase_at C T t) y i = share r (with_record (phase_at C T t) i c) y i).
-  { unfold share, weight; rewrite same; auto. }
-  rewrite E. apply (more_record r (phase_at C T t) z y i c' c); auto; lra.
+- assert (E : with_record (phase_at C T t) i c = phase_at C T t).
+  { unfold with_record, phase_at, c; simpl; f_equal. apply functional_extensionality; intros h. destruct (Nat.eqb_spec h i) as [->|]; auto. }
+  replace (share r (phase_at C T t) y i) with (share r (with_record (phase_at C T t) i c) y i) by (rewrite E; auto). rewrite <- E in L. apply (more_record r (phase_at C T t) z y i c' c); auto; try lra.
 Qed.
 
 (* {whole} lem-cbdrf-grants thm-cbdrf-1 thm-cbdrf-2 thm-cbdrf-3 thm-cbdrf-4 thm-cbdrf-5 thm-cbdrf-6 thm-cbdrf-capped lem-cbdrf-weight prop-cbdrf-bank

@@ -142,6 +142,12 @@ intros Mo L; rewrite !use_needs; apply sum_le; intros i I; apply Rmult_le_compat
 apply Rle_max_compat_r; auto.
 Qed.
 
+Lemma use_step P M e j x s : model P -> 0 <= s -> use P M e j (x + s) <= use P M e j x + s * Σ i < n P, needs P e i j.
+Proof.
+intros Mo S; rewrite !use_needs, Rmult_comm, <- sum_mul, <- sum_plus. apply sum_le; intros i I. pose proof (needs_ge0 P e i j Mo I).
+unfold Rmax; destruct (Rle_dec _ _), (Rle_dec _ _); nra.
+Qed.
+
 Lemma use_now P M e j : (Σ i < n P, needs P e i j * level P M e i) = use P M e j (M e).
 Proof.
 rewrite use_needs; apply sum_ext; intros i I; unfold needs; destruct (hereb P e i) eqn:E; [|lra].
@@ -221,13 +227,9 @@ destruct (dec_ex (m P) (fun j => use P M e j (M e) = pool P e /\ exists i, (i < 
   pose proof (brings P Mo i I); pose proof (demand_ge0 P Mo i j). repeat split; auto; try apply E. nra. }
 exfalso. destruct (small_step (m P) (fun j s => use P M e j (M e + s) <= pool P e)) as [s [S0 Ok]].
 - intros j J. destruct (Rle_lt_or_eq_dec _ _ (F j J)) as [slack|full].
-  + set (A := Σ i < n P, needs P e i j). assert (A0 : 0 <= A) by (apply sum_ge0; intros; apply needs_ge0; auto).
-    exists ((pool P e - use P M e j (M e)) / (A + 1)). assert (S1 : 0 < (pool P e - use P M e j (M e)) / (A + 1)) by (apply Rdiv_lt_0_compat; lra).
-    split; [auto|]. set (s := (pool P e - use P M e j (M e)) / (A + 1)) in *.
-    apply Rle_trans with (use P M e j (M e) + A * s).
-    * rewrite !use_needs; unfold A. rewrite <- sum_mul, <- sum_plus. apply sum_le; intros i I.
-      pose proof (needs_ge0 P e i j Mo I). unfold Rmax; destruct (Rle_dec _ _), (Rle_dec _ _); nra.
-    * assert ((A + 1) * s = pool P e - use P M e j (M e)) by (unfold s; field; lra). lra.
+  + destruct (small_part 1 (fun _ => Σ i < n P, needs P e i j) (fun _ => pool P e - use P M e j (M e))) as [s [S1 Ok]].
+    * intros _ _; split; [apply sum_ge0; intros; apply needs_ge0; auto|lra].
+    * exists s; split; [auto|]. pose proof (use_step P M e j (M e) s Mo ltac:(lra)). specialize (Ok O (Nat.lt_0_succ 0)). lra.
   + destruct (small_step (n P) (fun i s => needs P e i j = 0 \/ M e + s <= before P M e i)) as [s [S1 Ok]].
     * intros i I. destruct (Rle_lt_dec (needs P e i j) 0) as [Z|N]; [exists 1; split; [lra|left; pose proof (needs_ge0 P e i j Mo I); lra]|].
       destruct (Rle_lt_dec (before P M e i) (M e)) as [B|B]; [exfalso; apply no; exists j; repeat split; auto; exists i; auto|].
@@ -282,15 +284,11 @@ destruct (completeness (fun x => fits P M e x)) as [x [Up Least]].
     intros h H; apply Rmult_le_pos; [apply needs_ge0; auto|]. apply Rle_trans with (before P M e h); [apply before_ge0|apply Rmax_r].
 - exists 0; exact F0.
 - assert (X0 : 0 <= x) by (apply Up; exact F0). exists x; split; [auto|split; [|intros; apply Up; auto]].
-  intros j J. apply Rnot_lt_le; intros G. set (A := Σ i < n P, needs P e i j).
-  assert (A0 : 0 <= A) by (apply sum_ge0; intros; apply needs_ge0; auto).
-  set (s := (use P M e j x - pool P e) / (A + 1)). assert (S : 0 < s) by (apply Rdiv_lt_0_compat; lra).
-  assert (As : (A + 1) * s = use P M e j x - pool P e) by (unfold s; field; lra).
-  assert (x <= x - s); [|lra]. apply Least. intros z F. apply Rnot_lt_le; intros Z.
-  assert (use P M e j x <= use P M e j z + A * s).
-  { rewrite !use_needs; unfold A. rewrite <- sum_mul, <- sum_plus. apply sum_le; intros h H.
-    pose proof (needs_ge0 P e h j Mo H). unfold Rmax; destruct (Rle_dec _ _), (Rle_dec _ _); nra. }
-  specialize (F j J). lra.
+  intros j J. apply Rnot_lt_le; intros G.
+  destruct (small_part 1 (fun _ => Σ i < n P, needs P e i j) (fun _ => (use P M e j x - pool P e) / 2)) as [s [S Ok]].
+  { intros _ _; split; [apply sum_ge0; intros; apply needs_ge0; auto|lra]. }
+  assert (x <= x - s); [|lra]. apply Least. intros z F. apply Rnot_lt_le; intros Z. specialize (F j J). specialize (Ok O (Nat.lt_0_succ 0)).
+  pose proof (use_step P M e j z s Mo ltac:(lra)). pose proof (use_mono P M e j x (z + s) Mo ltac:(lra)). lra.
 Qed.
 
 (* ------------------------------------------------------------------------------------------- the four theorems *)
@@ -575,13 +573,10 @@ split; [split; [|split]|].
 - intros j J; rewrite Uy. apply Rmult_le_reg_r with (pool P e); auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. specialize (F j J); lra.
 - assert (full : exists j, (j < m P)%nat /\ (Σ i < n P, needs P e i j * x) = pool P e).
   { destruct (dec_ex (m P) (fun j => (Σ i < n P, needs P e i j * x) = pool P e)) as [|no]; [intros j; apply Req_EM_T|auto|exfalso].
-    destruct (small_step (m P) (fun j s => (Σ i < n P, needs P e i j * (x + s)) <= pool P e)) as [s [S Ok]].
-    - intros j J. destruct (Rle_lt_or_eq_dec _ _ (F j J)) as [lt|E]; [|exfalso; apply no; exists j; auto].
-      rewrite sum_mul in lt. set (A := Σ i < n P, needs P e i j) in *. assert (A0 : 0 <= A) by (apply sum_ge0; intros; apply needs_ge0; auto).
-      exists ((pool P e - A * x) / (A + 1)). assert (S1 : 0 < (pool P e - A * x) / (A + 1)) by (apply Rdiv_lt_0_compat; lra).
-      split; [auto|]. rewrite sum_mul; fold A. assert ((A + 1) * ((pool P e - A * x) / (A + 1)) = pool P e - A * x) by (field; lra). nra.
-    - intros j s t O T. rewrite sum_mul in *. assert (0 <= Σ i < n P, needs P e i j) by (apply sum_ge0; intros; apply needs_ge0; auto). nra.
-    - specialize (L (x + s) Ok); lra. }
+    destruct (small_part (m P) (fun j => Σ i < n P, needs P e i j) (fun j => pool P e - (Σ i < n P, needs P e i j) * x)) as [s [S Ok]].
+    - intros j J; split; [apply sum_ge0; intros; apply needs_ge0; auto|]. specialize (F j J) as Fj; rewrite sum_mul in Fj.
+      destruct (Rle_lt_or_eq_dec _ _ Fj); [lra|exfalso; apply no; exists j; rewrite sum_mul; auto].
+    - assert (x + s <= x); [|lra]. apply L; intros j J; rewrite sum_mul. specialize (Ok j J); lra. }
   destruct full as [j [J E]]. intros i I. unfold y; simpl. destruct (hereb P e i) eqn:H; [right|left; auto]. exists j. split; [auto|split; [|split]].
   + change (foundations.use (drf_pool P e) y j = 1). rewrite Uy, E; field; lra.
   + simpl; unfold needs; rewrite H. specialize (D i j). pose proof (brings P Mo i I). unfold Rdiv; apply Rmult_lt_0_compat; [nra|apply Rinv_0_lt_compat; auto].

@@ -242,58 +242,53 @@ assert (L : use P y j < Σ h < n P, x h j).
 specialize (X j J); lra.
 Qed.
 
+(* One user changes. Who holds, under Q, more of everything that it needs does not stand higher if it is stopped by a resource under P. *)
+Lemma one_user_changes P Q y y' i l : (forall h j, 0 <= a P h j) -> (forall h j, 0 <= a Q h j) -> n Q = n P -> m Q = m P ->
+  (forall h, h <> i -> (forall j, a Q h j = a P h j) /\ b Q h = b P h) -> feasible P y -> certified P y -> feasible Q y' -> certified Q y' ->
+  (i < n P)%nat -> bottleneck P y i l -> (forall j, (j < m P)%nat -> 0 < a P i j -> a P i j * y i < a Q i j * y' i) -> y' i <= y i.
+Proof.
+intros A0 A0' en em ea [Y0 [Bd F]] Cy [Y0' [Bd' F']] Cy' I Bi more. destruct (Rle_lt_dec (y' i) (y i)) as [|up]; [auto|exfalso].
+assert (U' : forall j, use Q y' j = Σ h < n P, a Q h j * y' h) by (intros; unfold use; rewrite en; auto).
+(* at a bottleneck where somebody holds more, another loses *)
+assert (lose : forall g j e, bottleneck P y g j -> (e < n P)%nat -> a P e j * y e < a Q e j * y' e ->
+  exists f, (f < n P)%nat /\ (f <> i /\ y' f < y f) /\ y f <= y g).
+{ intros g j e [J [U [_ T]]] E G. destruct (exchange (n P) (fun h => a Q h j * y' h) (fun h => a P h j * y h) e) as [f [Ff [_ L]]]; auto.
+  - fold (use P y j); rewrite U, <- U'. apply F'; lia.
+  - simpl in L. destruct (Nat.eq_dec f i) as [->|N].
+    + exfalso. specialize (Y0' i ltac:(lia)). pose proof (A0' i j). destruct (Rle_lt_or_eq_dec 0 (a P i j) (A0 i j)) as [Ai|Z]; [specialize (more j J Ai); lra|rewrite <- Z in L; nra].
+    + rewrite (proj1 (ea f N)) in L. apply factor in L as [Af L]; auto. exists f; auto. }
+destruct (lose i l i Bi I) as [h0 [H0 [L0 le0]]]; [apply more; apply Bi|].
+destruct (least (n P) (fun h => h <> i /\ y' h < y h) y') as [h [H [[N lost] worst]]].
+{ intros g; destruct (Nat.eq_dec g i); [right; tauto|]. destruct (Rlt_le_dec (y' g) (y g)); [left; auto|right; lra]. } { exists h0; auto. }
+assert (low : y' h < y' i) by (specialize (worst h0 H0 L0); simpl in worst; lra).
+(* the bottleneck of the loser: somebody gains *)
+destruct (Cy' h ltac:(lia)) as [E|[k [K [U [A T]]]]]; [rewrite (proj2 (ea h N)) in E; specialize (Bd h H); rewrite E in Bd; simpl in Bd; lra|].
+assert (Zk : a Q i k = 0 /\ a P i k = 0).
+{ assert (Zq : a Q i k = 0) by (destruct (Rle_lt_or_eq_dec 0 (a Q i k) (A0' i k)) as [P0|]; [specialize (T i ltac:(lia) P0); lra|auto]). split; [auto|].
+  destruct (Rle_lt_or_eq_dec 0 (a P i k) (A0 i k)) as [P0|]; [specialize (more k ltac:(lia) P0); specialize (Y0 i I); rewrite Zq in more; nra|auto]. }
+destruct (exchange (n P) (fun h => a P h k * y h) (fun h => a Q h k * y' h) h) as [g [G [_ L]]]; auto.
+{ rewrite <- U', U. apply F; lia. } { simpl. rewrite (proj1 (ea h N)) in *. nra. }
+simpl in L. destruct (Nat.eq_dec g i) as [->|Ng]; [destruct Zk as [Z1 Z2]; rewrite Z1, Z2 in L; lra|].
+rewrite (proj1 (ea g Ng)) in L. apply factor in L as [Ag rise]; auto.
+assert (y' g <= y' h) by (apply T; [lia|rewrite (proj1 (ea g Ng)); auto]).
+(* the bottleneck of the gainer: somebody loses more *)
+destruct (Cy g G) as [E|[j Bg]]; [rewrite <- (proj2 (ea g Ng)) in E; specialize (Bd' g ltac:(lia)); rewrite E in Bd'; simpl in Bd'; lra|].
+destruct (lose g j g Bg G) as [f [Ff [Lf le]]]; [rewrite (proj1 (ea g Ng)); apply Rmult_lt_compat_l; [apply Bg|auto]|].
+specialize (worst f Ff Lf); simpl in worst; lra.
+Qed.
+
 (* {thm-foundations-sp} Q is P but for what user i says; with the shares a Q i j * y' i it reaches the true level z. *)
 Theorem strategy_proofness P Q i y y' z : model P -> model Q -> n Q = n P -> m Q = m P ->
   (forall h, w Q h = w P h) -> (forall h, h <> i -> (forall j, a Q h j = a P h j) /\ b Q h = b P h) ->
   feasible P y -> certified P y -> feasible Q y' -> certified Q y' -> (i < n P)%nat ->
   within z (b P i) -> (forall j, (j < m P)%nat -> a P i j * z <= a Q i j * y' i) -> z <= y i.
 Proof.
-intros MP MQ en em ew ea [Y0 [Bd F]] Cy [Y0' [Bd' F']] Cy' I Bz lie.
-rewrite en in *; rewrite em in *.
-destruct (Rle_lt_dec z (y i)) as [|gain]; [auto|exfalso].
-assert (W : 0 < w P i).
-{ destruct (Rle_lt_or_eq_dec _ _ (weight_ge0 P MP i I)) as [|Z]; [auto|]. rewrite (weightless P MP i I) in Bz by auto. simpl in Bz.
-  pose proof (Y0 i I). lra. }
-assert (up : z <= y' i).
-{ destruct (dominant P MP i I) as [k [K D]]. specialize (lie k K); rewrite D in lie.
-  assert (a Q i k <= w P i) by (rewrite <- ew; apply (rate_le Q MQ); lia). pose proof (Y0' i I). nra. }
-(* Somebody loses; h is the loser whose level is the least with the lie. *)
-assert (some : exists h, (h < n P)%nat /\ (h <> i /\ y' h < y h) /\ y' h < y i).
-{ destruct (Cy i I) as [E|[j [J [U [A H]]]]]; [rewrite E in Bz; simpl in Bz; lra|].
-  destruct (exchange (n P) (fun h => a Q h j * y' h) (fun h => a P h j * y h) i) as [h [K [N L]]]; auto.
-  - fold (use P y j); rewrite U. specialize (F' j); unfold use in F'; rewrite en in F'; apply F'; lia.
-  - simpl. specialize (lie j J). nra.
-  - simpl in L. rewrite (proj1 (ea h N)) in L. apply factor in L; [|apply rate_ge0; auto].
-    exists h; repeat split; auto; [apply L|]. assert (y h <= y i) by (apply H; auto; apply L). lra. }
-destruct some as [h1 [H1 [L1 low1]]].
-destruct (least (n P) (fun h => h <> i /\ y' h < y h) y') as [h [K [[N lose] worst]]].
-{ intros g; destruct (Nat.eq_dec g i); [right; tauto|]. destruct (Rlt_le_dec (y' g) (y g)); [left; auto|right; lra]. }
-{ exists h1; auto. }
-assert (low : y' h < y' i) by (specialize (worst h1 H1 L1); lra).
-(* The loser's bottleneck: somebody gains. *)
-destruct (Cy' h ltac:(lia)) as [E|[k [J [U [A H]]]]].
-{ rewrite (proj2 (ea h N)) in E. specialize (Bd h K); rewrite E in Bd; simpl in Bd; lra. }
-rewrite em in J.
-assert (aik : a Q i k = 0).
-{ pose proof (rate_ge0 Q MQ i k). destruct (Req_dec (a Q i k) 0); [auto|]. assert (y' i <= y' h) by (apply H; [lia|lra]). lra. }
-assert (pik : a P i k = 0).
-{ pose proof (rate_ge0 P MP i k). specialize (lie k J). rewrite aik in lie. pose proof (Y0 i I). nra. }
-destruct (exchange (n P) (fun h => a P h k * y h) (fun h => a Q h k * y' h) h) as [g [G [_ L]]]; auto.
-{ unfold use in U; rewrite en in U; rewrite U; apply F; auto. }
-{ simpl. rewrite (proj1 (ea h N)) in *. nra. }
-simpl in L. destruct (Nat.eq_dec g i) as [->|Ng]; [rewrite aik, pik in L; lra|].
-rewrite (proj1 (ea g Ng)) in L. apply factor in L; [|apply rate_ge0; auto]. destruct L as [Ag rise].
-assert (y' g <= y' h) by (apply H; [lia|rewrite (proj1 (ea g Ng)); auto]).
-(* The gainer's bottleneck: somebody loses more. *)
-destruct (Cy g G) as [E|[l [Jl [Ul [Al Hl]]]]].
-{ rewrite <- (proj2 (ea g Ng)) in E. specialize (Bd' g ltac:(lia)); rewrite E in Bd'; simpl in Bd'; lra. }
-destruct (exchange (n P) (fun h => a Q h l * y' h) (fun h => a P h l * y h) g) as [f [Ff [_ L]]]; auto.
-{ fold (use P y l); rewrite Ul. specialize (F' l); unfold use in F'; rewrite en in F'; apply F'; lia. }
-{ simpl. rewrite (proj1 (ea g Ng)). nra. }
-simpl in L. destruct (Nat.eq_dec f i) as [->|Nf].
-{ specialize (lie l Jl). pose proof (rate_ge0 P MP i l). nra. }
-rewrite (proj1 (ea f Nf)) in L. apply factor in L; [|apply rate_ge0; auto]. destruct L as [Af down].
-assert (y' h <= y' f) by (apply worst; auto). assert (y f <= y g) by (apply Hl; auto). lra.
+intros MP MQ en em ew ea F Cy F' Cy' I Bz lie. destruct (Rle_lt_dec z (y i)) as [|gain]; [auto|exfalso].
+destruct (Cy i I) as [E|[l Bi]]; [rewrite E in Bz; simpl in Bz; lra|].
+assert (y' i <= y i).
+{ apply (one_user_changes P Q y y' i l); auto; try (apply rate_ge0; auto). intros j J A. specialize (lie j J). nra. }
+destruct (dominant P MP i I) as [k [K D]]. specialize (lie k K); rewrite D in lie. destruct F' as [Y0' _]. specialize (Y0' i ltac:(lia)).
+assert (a Q i k <= w P i) by (rewrite <- ew; apply (rate_le Q MQ); lia). destruct Bi as [_ [_ [A _]]]. pose proof (rate_le P MP i l I). nra.
 Qed.
 
 (* Where all weights are c times as large, the levels are a c-th. *)

@@ -23,16 +23,13 @@ Definition counts (how : reading) m (S d : nat -> R) x := match how with
   | Shares => x = Σ r < m, d r / S r end.
 (* {end} *)
 
-Lemma amount_gt0 m c : (forall r, (r < m)%nat -> 0 <= c r) -> (exists r, (r < m)%nat /\ 0 < c r) -> 0 < amount m c.
-Proof. intros C [r [R G]]; apply sum_gt0 with r; auto. Qed.
-
 (* {lem-gdrf-utilisation} the fraction of the amount that is in use; its range and ends *)
 Theorem part_in_use m c o : (forall r, (r < m)%nat -> 0 <= o r <= c r) -> (exists r, (r < m)%nat /\ 0 < c r) ->
   total_utilisation m c o = amount m o / amount m c /\ 0 <= total_utilisation m c o <= 1 /\
   (total_utilisation m c o = 0 <-> forall r, (r < m)%nat -> o r = 0) /\
   (total_utilisation m c o = 1 <-> forall r, (r < m)%nat -> o r = c r).
 Proof.
-intros O S. assert (C : 0 < amount m c) by (apply amount_gt0; auto; intros r R; specialize (O r R); lra).
+intros O S. assert (C : 0 < amount m c) by (destruct S as [k [Kk G]]; apply sum_gt0 with k; auto; intros r R; specialize (O r R); lra).
 assert (inv : 0 < / amount m c) by (apply Rinv_0_lt_compat; auto).
 assert (E : total_utilisation m c o = amount m o / amount m c).
 { unfold total_utilisation. transitivity (Σ r < m, o r * / amount m c); [|rewrite sum_mul; auto].
@@ -92,4 +89,77 @@ intros Sp C C' X F. assert (H : z * x <= x').
 apply Rmult_le_reg_r with x; auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra.
 Qed.
 
-(* {whole} lem-gdrf-utilisation lem-gdrf-weight lem-gdrf-measure *)
+(* ------------------------------------------------------------------------------------------- DRFH in the fluid *)
+(* {model} *)
+(* Users are counted by level: a i j is the share of resource j of the cell that user i holds per unit of its level, w i
+   its weight, and a class k of machines has the share c k j. Of the level g i the part x i k stands on class k. *)
+Record cell := Cell { n : nat; m : nat; K : nat; c : nat -> nat -> R; w : nat -> R; a : nat -> nat -> R }.
+Definition positive_demands P := forall i, 0 < w P i /\ (forall j, 0 < a P i j <= w P i) /\ exists j, (j < m P)%nat /\ a P i j = w P i.
+Definition places P x g := (forall i k, 0 <= x i k) /\ (forall i, (i < n P)%nat -> (Σ k < K P, x i k) = g i) /\
+  forall k j, (k < K P)%nat -> (j < m P)%nat -> (Σ i < n P, x i k * a P i j) <= c P k j.
+Definition possible P g := exists x, places P x g.
+(* L is the optimum, and g an optimal solution *)
+Definition optimal P L g := 0 <= L /\ possible P g /\ (forall i, (i < n P)%nat -> L <= g i) /\
+  forall z M, possible P z -> (forall i, (i < n P)%nat -> M <= z i) -> M <= L.
+(* Q is P as it is if user i claims other demands *)
+Definition claims P Q i := n Q = n P /\ m Q = m P /\ K Q = K P /\ (forall k j, c Q k j = c P k j) /\ (forall h, w Q h = w P h) /\
+  forall h j, h <> i -> a Q h j = a P h j.
+(* {end} *)
+
+(* {thm-gdrf-drfh} 1 *)
+Theorem levels_are_equal P L g i : positive_demands P -> optimal P L g -> (i < n P)%nat -> g i = L.
+Proof.
+intros Po [L0 [[x [X0 [Xs Xc]]] [Lo Hi]]] I. destruct (Rle_lt_or_eq_dec _ _ (Lo i I)) as [G|]; [exfalso|auto].
+destruct (sum_gt0_inv (K P) (fun k => x i k)) as [k [Kk Gk]]; [rewrite Xs by auto; lra|].
+set (s := Rmin (x i k) (g i - L) / 2). pose proof (Rmin_l (x i k) (g i - L)); pose proof (Rmin_r (x i k) (g i - L)).
+assert (S : 0 < s) by (unfold s; pose proof (Rmin_glb_lt (x i k) (g i - L) 0); lra).
+assert (all : forall j, 0 <= Σ h < n P, a P h j) by (intros j; apply sum_ge0; intros h _; apply Rlt_le, (Po h)).
+destruct (small_part (m P) (fun j => Σ h < n P, a P h j) (fun j => s * a P i j)) as [e [E Ok]].
+{ intros j _; split; [auto|]. destruct (Po i) as [_ [D _]]. specialize (D j); nra. }
+pose proof (Rmin_l e s); pose proof (Rmin_r e s); pose proof (Rmin_glb_lt e s 0 E S).
+assert (L + Rmin e s <= L); [|lra]. set (d := fun h => if Nat.eqb h i then e - s else e).
+apply (Hi (fun h => g h + d h)); [|intros h H'; specialize (Lo h H'); unfold d; destruct (Nat.eqb_spec h i) as [->|]; unfold s in *; lra].
+exists (fun h u => x h u + if Nat.eqb u k then d h else 0). split; [|split].
+- intros h u; specialize (X0 h u). destruct (Nat.eqb_spec u k) as [->|]; [unfold d; destruct (Nat.eqb_spec h i) as [->|]; unfold s in *|]; lra.
+- intros h H'. rewrite (sum_plus (K P) (fun u => x h u)), (sum_only (K P) k (fun _ => d h)), Xs; auto.
+- intros u j U J. specialize (Xc u j U J). destruct (Nat.eqb u k) eqn:Eu; [|apply Rle_trans with (2 := Xc), Req_le, sum_ext; intros; lra].
+  apply Rle_trans with ((Σ h < n P, x h u * a P h j) + ((Σ h < n P, a P h j) * e + - (s * a P i j))); [apply Req_le|specialize (Ok j J); lra].
+  rewrite <- (sum_only (n P) i (fun h => s * a P h j)) by auto. replace (- sum _ _) with (sum (n P) (fun h => if Nat.eqb h i then s * a P h j else 0) * -1) by lra.
+  rewrite <- !sum_mul, <- !sum_plus. apply sum_ext; intros h _. unfold d; destruct (Nat.eqb h i); lra.
+Qed.
+
+(* {thm-gdrf-drfh} 2; z: what i could run on what h holds, scaled by weight, even in one heap *)
+Theorem no_envy P L g i h z : positive_demands P -> optimal P L g -> (i < n P)%nat -> (h < n P)%nat ->
+  (forall j, (j < m P)%nat -> a P i j * z <= w P i / w P h * (a P h j * g h)) -> z <= g i.
+Proof.
+intros Po Op I H B. pose proof (proj1 Op). rewrite (levels_are_equal P L g i), (levels_are_equal P L g h) in * by auto. destruct (Po i) as [Wi [_ [j [J D]]]], (Po h) as [Wh [A _]].
+specialize (B j J); specialize (A j). rewrite D in B. apply Rmult_le_reg_l with (w P i); auto. apply Rle_trans with (1 := B).
+replace (w P i * L) with (w P i / w P h * (w P h * L)) by (field; lra). apply Rmult_le_compat_l; [apply Rlt_le, Rdiv_lt_0_compat; auto|nra].
+Qed.
+
+(* {thm-gdrf-drfh} 3 *)
+Theorem drfh_is_efficient P L g z i : positive_demands P -> optimal P L g -> possible P z -> (forall h, (h < n P)%nat -> g h <= z h) ->
+  (i < n P)%nat -> z i <= g i.
+Proof.
+intros Po [L0 [F [Lo Hi]]] Z Le I. rewrite (levels_are_equal P L z i); auto. split; [auto|split; [auto|split; [|auto]]]. intros h H. specialize (Lo h H); specialize (Le h H); lra.
+Qed.
+
+(* {thm-gdrf-drfh} 4; under the lie x stands on the classes, and i can run y k of its true VMs on what it has on class k *)
+Theorem no_lie_about_demands P Q L M g g' x y i : positive_demands P -> positive_demands Q -> claims P Q i -> optimal P L g -> optimal Q M g' ->
+  places Q x g' -> (i < n P)%nat -> (forall k, 0 <= y k) -> (forall k j, (k < K P)%nat -> (j < m P)%nat -> y k * a P i j <= x i k * a Q i j) ->
+  (Σ k < K P, y k) <= g i.
+Proof.
+intros Po Poq [en [em [ek [ec [ew eo]]]]] Op Oq [X0 [Xs Xc]] I Y0 Yc. rewrite (levels_are_equal P L g i) by auto.
+assert (Le : (Σ k < K P, y k) <= M).
+{ rewrite <- (levels_are_equal Q M g' i), <- Xs, ek by (auto; lia). apply sum_le; intros k Kk. destruct (Po i) as [W [_ [j [J D]]]], (Poq i) as [_ [A _]].
+  specialize (Yc k j Kk J); specialize (A j). rewrite ew in A. rewrite D in Yc. specialize (X0 i k). nra. }
+destruct Op as [_ [_ [_ Hi]]]. apply (Hi (fun h => if Nat.eqb h i then Σ k < K P, y k else g' h)).
+- exists (fun h k => if Nat.eqb h i then y k else x h k). split; [|split].
+  + intros h k; destruct (Nat.eqb h i); auto.
+  + intros h H; destruct (Nat.eqb h i); [auto|rewrite <- ek; apply Xs; lia].
+  + intros k j Kk J. rewrite <- ec. apply Rle_trans with (2 := Xc k j ltac:(lia) ltac:(lia)). rewrite en; apply sum_le; intros h H.
+    destruct (Nat.eqb_spec h i) as [->|N]; [auto|rewrite eo by auto; lra].
+- intros h H; destruct (Nat.eqb h i); [lra|rewrite (levels_are_equal Q M g' h) by (auto; lia); auto].
+Qed.
+
+(* {whole} lem-gdrf-utilisation lem-gdrf-weight lem-gdrf-measure thm-gdrf-drfh *)

@@ -1,7 +1,7 @@
 (* The hypotheses are not contradictory: each record of them has an instance, with zeros, bounds and absent users. *)
 From Coq Require Import Reals Lra Lia Arith.
 From proofs Require Import sums foundations dmfa_srq cbdrf.
-From proofs Require lemmas tv_drf tv_drf_whole.
+From proofs Require lemmas tv_drf tv_drf_whole gdrf.
 Local Open Scope R_scope.
 
 (* Two users and two resources: the first needs one of them and has a bound, the second needs both; a third is absent. *)
@@ -34,8 +34,7 @@ Example phase_is_a_model : cbdrf.model phase_3.
 Proof. split; simpl; intros; try lra; try lia; [exists O; split; auto|destruct i; lra]. Qed.
 Example course_is_proper : proper_course (cbdrf.Course 1 1 (fun _ _ => true) (fun _ _ _ => 1) (fun _ _ => 1)).
 Proof. split; simpl; [lia|intros; split; [intros; lra|intros; exists O; split; [lia|auto]]]. Qed.
-Example terms_are_proper : proper (Terms 1 1 (1/10) (1/10) (1/10) (3/4)).
-Proof. unfold proper; simpl; lra. Qed.
+Example terms_are_proper : proper (Terms 1 1 (1/10) (1/10) (1/10) (3/4)). Proof. unfold proper; simpl; lra. Qed.
 
 (* Two users own one machine in halves and have more than fits; the first may claim another number of tasks. *)
 Definition shared s := tv_drf.Course 2 1 1 (fun _ _ => 1) (fun _ _ => 1/2) (fun _ => 1/2) (fun i _ => match i with O => s | _ => 2 end) (fun _ _ _ => 1/2).
@@ -82,4 +81,10 @@ split; [|intros i [I [L _]]; simpl in *; destruct i; simpl in L; lia]. apply (tv
 apply tv_drf_whole.put; [|split; [simpl; lia|intros; simpl; lra]].
 assert (T : tv_drf_whole.takes_part round tv_drf_whole.begin 0) by (repeat split; simpl; lia).
 split; [auto|split; intros _ h [H _]; assert (h = O) as -> by (simpl in H; lia); simpl; lra].
+Qed.
+
+Example one_user_on_one_machine : let P := gdrf.Cell 1 1 1 (fun _ _ => 1) (fun _ => 1) (fun _ _ => 1) in gdrf.positive_demands P /\ gdrf.optimal P 1 (fun _ => 1).
+Proof.
+split; [intros i; simpl; repeat split; try lra; exists O; split; [lia|auto]|split; [lra|split; [exists (fun _ _ => 1); repeat split; simpl; intros; lra|split; [intros; lra|]]]].
+intros z M [x [_ [Xs Xc]]] Le. specialize (Xs O ltac:(simpl; lia)); specialize (Xc O O ltac:(simpl; lia) ltac:(simpl; lia)); specialize (Le O ltac:(simpl; lia)). simpl in *; lra.
 Qed.

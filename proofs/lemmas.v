@@ -136,10 +136,10 @@ Proof. revert t; induction s as [|x s IH]; intros [|z t]; simpl; try tauto. intr
 Theorem max_min_is_leximin n (S : (nat -> R) -> Prop) y : S y -> max_min n S y -> lexicographically_max_min n S y.
 Proof.
 intros F C y' F' L.
-destruct (some_or_none n y y') as [[i [I D]]|A]; [|destruct (some_or_none n y' y) as [[i [I D]]|B]].
-1, 2: apply (lexicographically_less_asym _ _ L), (max_min_is_larger n S y y' i); auto; lra.
+destruct (least_or_none n (fun i => y i <> y' i) y) as [[i [I [D _]]]|A]; [intros i; destruct (Req_dec (y i) (y' i)); auto| |].
+{ apply (lexicographically_less_asym _ _ L), (max_min_is_larger n S y y' i); auto. }
 assert (E : map y (seq 0 n) = map y' (seq 0 n)).
-{ apply map_ext_in; intros i I; apply in_seq in I. specialize (A i ltac:(lia)); specialize (B i ltac:(lia)); lra. }
+{ apply map_ext_in; intros i I; apply in_seq in I. destruct (Req_dec (y i) (y' i)) as [|D]; [auto|destruct (A i ltac:(lia) D)]. }
 unfold sort in L; rewrite E in L. exact (lexicographically_less_asym _ _ L L).
 Qed.
 

@@ -33,23 +33,20 @@ intros L I G. destruct (some_or_none n f g) as [[h [J K]]|N].
 - pose proof (sum_lt n g f i N I G); lra.
 Qed.
 
+Lemma least_or_none n (p : nat -> Prop) (f : nat -> R) : (forall i, p i \/ ~ p i) ->
+  (exists h, (h < n)%nat /\ p h /\ forall g, (g < n)%nat -> p g -> f h <= f g) \/ forall i, (i < n)%nat -> ~ p i.
+Proof.
+intros D; induction n as [|n [[h [H [Ph M]]]|N]]; [right; lia|left|]; destruct (D n) as [Pn|Nn]; [destruct (Rle_lt_dec (f h) (f n))|..].
+- exists h; repeat split; auto with arith. intros g G Pg; destruct (Nat.eq_dec g n) as [->|]; [lra|apply M; [lia|auto]].
+- exists n; repeat split; auto with arith. intros g G Pg; destruct (Nat.eq_dec g n) as [->|]; [lra|]. specialize (M g ltac:(lia) Pg); lra.
+- exists h; repeat split; auto with arith. intros g G Pg; destruct (Nat.eq_dec g n) as [->|]; [tauto|apply M; [lia|auto]].
+- left; exists n; repeat split; auto with arith. intros g G Pg; destruct (Nat.eq_dec g n) as [->|]; [lra|exfalso; apply (N g); [lia|auto]].
+- right; intros i I; destruct (Nat.eq_dec i n) as [->|]; [auto|apply N; lia].
+Qed.
+
 Lemma least n (p : nat -> Prop) (f : nat -> R) : (forall i, p i \/ ~ p i) -> (exists i, (i < n)%nat /\ p i) ->
   exists h, (h < n)%nat /\ p h /\ forall g, (g < n)%nat -> p g -> f h <= f g.
-Proof.
-intros D; induction n; intros [i [I P]]; [lia|].
-destruct (some_or_none 0 f f) as [|_]; [firstorder lia|].
-assert (E : (exists i, (i < n)%nat /\ p i) \/ forall i, (i < n)%nat -> ~ p i).
-{ clear - D; induction n; [right; lia|]. destruct IHn as [[h []]|N]; [left; exists h; split; [lia|auto]|].
-  destruct (D n); [left; exists n; split; [lia|auto]|right; intros i I]. destruct (Nat.eq_dec i n) as [->|]; [auto|apply N; lia]. }
-destruct E as [E|N].
-- destruct (IHn E) as [h [H [Q M]]]. destruct (D n) as [Pn|Pn].
-  + destruct (Rle_lt_dec (f h) (f n)).
-    * exists h; repeat split; auto with arith. intros g G Pg; destruct (Nat.eq_dec g n) as [->|]; [lra|apply M; [lia|auto]].
-    * exists n; repeat split; auto with arith. intros g G Pg; destruct (Nat.eq_dec g n) as [->|]; [lra|]. assert (f h <= f g) by (apply M; [lia|auto]). lra.
-  + exists h; repeat split; auto with arith. intros g G Pg; destruct (Nat.eq_dec g n) as [->|]; [tauto|apply M; [lia|auto]].
-- assert (i = n) as -> by (destruct (Nat.eq_dec i n); [auto|exfalso; apply (N i); [lia|auto]]).
-  exists n; repeat split; auto with arith. intros g G Pg; destruct (Nat.eq_dec g n) as [->|]; [lra|exfalso; apply (N g); [lia|auto]].
-Qed.
+Proof. intros D [i [I Pi]]. destruct (least_or_none n p f D) as [|N]; [auto|exfalso; apply (N i I Pi)]. Qed.
 
 Lemma factor c x y : 0 <= c -> c * x < c * y -> 0 < c /\ x < y.
 Proof. intros C L. destruct (Req_dec c 0) as [->|]; [lra|]. split; [lra|nra]. Qed.
@@ -99,6 +96,13 @@ destruct IH as [s [S O]]; [auto with arith|]. destruct (H k) as [t [T Ok]]; auto
 exists (Rmin s t); split; [apply Rmin_glb_lt; auto|]. intros i I.
 pose proof (Rmin_l s t); pose proof (Rmin_r s t). pose proof (Rmin_glb_lt s t 0 S T).
 destruct (Nat.eq_dec i k) as [->|N]; [apply D with t; auto; lra|apply D with s; [apply O; lia|lra]].
+Qed.
+
+Lemma small_part k (A b : nat -> R) : (forall j, (j < k)%nat -> 0 <= A j /\ 0 < b j) -> exists e, 0 < e /\ forall j, (j < k)%nat -> e * A j <= b j.
+Proof.
+intros H. destruct (small_step k (fun j e => 0 <= A j /\ e * A j <= b j)) as [e [E O]]; [|intros j u v [A0 U] V; split; [auto|nra]|exists e; split; [auto|apply O]].
+intros j J; destruct (H j J) as [A0 B]. assert (P : 0 < b j / (A j + 1)) by (apply Rdiv_lt_0_compat; lra).
+exists (b j / (A j + 1)). split; [auto|split; [auto|]]. assert (b j / (A j + 1) * (A j + 1) = b j) by (field; lra). lra.
 Qed.
 
 Lemma choose {A} k (p : nat -> A -> Prop) (x : A) : (forall i, (i < k)%nat -> exists y, p i y) -> exists f, forall i, (i < k)%nat -> p i (f i).

@@ -52,6 +52,8 @@ Definition coefficient m (V O : nat -> R) beta := match beta with
 Definition at_least x beta := match beta with Some z => x <= z | None => True end.
 (* beta >= 1: no less of any resource than alone *)
 Definition kept C (V O : nat -> nat -> R) := forall i j, (i < n C)%nat -> (j < m C)%nat -> O i j <= V i j.
+(* The rule demands beta >= 1 where it is within reach; possible z and reached z: z can run, and it has beta >= 1. *)
+Definition demanded (possible reached : (nat -> R) -> Prop) x := (exists z, possible z /\ reached z) -> possible x /\ reached x.
 (* {end} *)
 
 (* {thm-tv_drf-1} the coefficient is at least 1 exactly if no less of any resource was used than owned *)
@@ -72,16 +74,10 @@ Qed.
 Lemma submitted_mono C i s t : model C -> (s <= t)%nat -> submitted C i s <= submitted C i t.
 Proof. intros M; induction 1; [lra|]. unfold submitted in *; simpl. pose proof (size_ge0 C M i m0). lra. Qed.
 
-Lemma submitted_ge0 C i s : model C -> 0 <= submitted C i s.
-Proof. intros M; apply sum_ge0; intros; apply size_ge0; auto. Qed.
-
 Lemma part_step C i s x z : model C -> x <= z -> 0 <= part C i s z - part C i s x <= z - x.
 Proof.
 intros M L; unfold part. pose proof (size_ge0 C M i s). unfold Rmax, Rmin; repeat destruct (Rle_dec _ _); lra.
 Qed.
-
-Lemma part_range C i s x : model C -> 0 <= part C i s x <= size C i s.
-Proof. intros M; unfold part. pose proof (size_ge0 C M i s). unfold Rmax, Rmin; repeat destruct (Rle_dec _ _); lra. Qed.
 
 Lemma parts C i t x : model C -> 0 <= x -> (Σ s < t, part C i s x) = Rmin x (submitted C i t).
 Proof.
@@ -154,11 +150,6 @@ exists (fun i s k => if lt_dec i (n C) then q i s k else 0). split; [|split].
 Qed.
 
 (* ---------------------------------------------------------------------------------------------- no less than alone *)
-(* {model} *)
-(* The rule demands beta >= 1 where it is within reach; possible z and reached z: z can run, and it has beta >= 1. *)
-Definition demanded (possible reached : (nat -> R) -> Prop) x := (exists z, possible z /\ reached z) -> possible x /\ reached x.
-(* {end} *)
-
 (* {thm-tv_drf-1} tasks expire; x t and y t: what users run in period t, together and alone *)
 Theorem expiring_no_less_than_alone C (x y : nat -> nat -> R) : model C ->
   let V z t i j := (Σ s < t, x s i * a C i s j) + z i * a C i t j in let Own t i j := Σ s < S t, y s i * a C i s j in
@@ -215,11 +206,11 @@ Theorem coefficient_and_tasks C t i x z beta : model C -> positive C -> (0 < m C
 Proof.
 intros M P M0 Xr Zr B.
 assert (U0 : forall j v, 0 <= used C t i j v).
-{ intros j v; apply sum_ge0; intros s _; apply Rmult_le_pos; [apply part_range; auto|apply need_ge0; auto]. }
+{ intros j v; apply sum_ge0; intros s _; apply Rmult_le_pos; [apply Rmax_l|apply need_ge0; auto]. }
 assert (more : forall v u, 0 <= v < u -> u <= submitted C i (S t) -> forall j, used C t i j v < used C t i j u).
 { intros v u L U; apply (used_more C t i v u M L U); auto. }
 assert (zero : forall j, used C t i j 0 = 0).
-{ intros j; apply sum_zero; intros s _. unfold part. rewrite Rmax_left; [lra|]. pose proof (submitted_ge0 C i s M). apply Rle_trans with (0 - submitted C i s); [apply Rmin_r|lra]. }
+{ intros j; apply sum_zero; intros s _. unfold part. rewrite Rmax_left; [lra|]. assert (0 <= submitted C i s) by (apply sum_ge0; intros; apply size_ge0; auto). apply Rle_trans with (0 - submitted C i s); [apply Rmin_r|lra]. }
 assert (two : at_least 1 beta <-> z <= x).
 { rewrite (coefficient_1 (m C) _ _ beta) by (eauto; intros; apply U0). split.
   - intros H; destruct (Rle_lt_dec z x) as [|L]; [auto|exfalso]. specialize (H O M0). specialize (more x z ltac:(lra) ltac:(lra) O). lra.
@@ -250,6 +241,9 @@ Definition chosen P g := allowed P g /\ lexicographically_max_min (users P) (all
 (* one level L for all, but for the limits *)
 Definition level P L i := Rmin (Rmax L (lower P i)) (upper P i).
 Definition proper P := model (C P) /\ forall i, past P i <= lower P i.
+(* What users have used by the end of the period: y i s of what user i submitted in period s. The level is their sum. *)
+Definition ran P g (y : nat -> nat -> R) := forall i, (i < users P)%nat -> (forall s, 0 <= y i s) /\ (Σ s < S (t P), y i s) = g i.
+Definition in_all P (y : nat -> nat -> R) i j := Σ s < S (t P), y i s * a (C P) i s j.
 (* {end} *)
 
 (* With positive demands, what one user gives up makes room for a little more of everything. *)
@@ -266,12 +260,7 @@ set (free := q i s k * (D / (2 * H))). assert (F0 : 0 < free).
 { unfold free; apply Rmult_lt_0_compat; auto. apply Rdiv_lt_0_compat; lra. }
 set (A := fun j => Σ h < n C, Σ r < S t, a C h r j).
 assert (A0 : forall j, 0 <= A j) by (intros j; apply sum_ge0; intros; apply sum_ge0; intros; apply need_ge0; auto).
-destruct (small_step (m C) (fun j e => e * A j <= free * a C i s j)) as [e0 [E0 Ok]].
-{ intros j _. assert (0 < free * a C i s j) by (apply Rmult_lt_0_compat; [auto|apply P]).
-  exists (free * a C i s j / (A j + 1)). split; [apply Rdiv_lt_0_compat; [auto|specialize (A0 j); lra]|].
-  specialize (A0 j). assert (Ef : free * a C i s j / (A j + 1) * (A j + 1) = free * a C i s j) by (field; lra).
-  assert (0 < free * a C i s j / (A j + 1)) by (apply Rdiv_lt_0_compat; lra). lra. }
-{ intros j u v U V; specialize (A0 j). nra. }
+destruct (small_part (m C) A (fun j => free * a C i s j)) as [e0 [E0 Ok]]; [intros j _; split; [auto|apply Rmult_lt_0_compat; [auto|apply P]]|].
 exists (Rmin e0 (D / 2)). pose proof (Rmin_l e0 (D / 2)); pose proof (Rmin_r e0 (D / 2)).
 set (e := Rmin e0 (D / 2)) in *. assert (0 < e) by (apply Rmin_glb_lt; lra). split; [auto|]. intros V HV.
 split; [intros h Hh; specialize (HV h Hh); specialize (XY h Hh); specialize (B h Hh); lra|].
@@ -521,12 +510,6 @@ destruct Ch as [[[B _] _] _]. split.
       -- apply Rle_trans with (2 := Ok j J). apply Rplus_le_compat_l, Rmult_le_compat_r; [apply need_ge0; auto|auto].
       -- specialize (Qc u j Hu J). lra.
 Qed.
-
-(* {model} *)
-(* What users have used by the end of the period: y i s of what user i submitted in period s. The level is their sum. *)
-Definition ran P g (y : nat -> nat -> R) := forall i, (i < users P)%nat -> (forall s, 0 <= y i s) /\ (Σ s < S (t P), y i s) = g i.
-Definition in_all P (y : nat -> nat -> R) i j := Σ s < S (t P), y i s * a (C P) i s j.
-(* {end} *)
 
 Lemma no_envy P g y i h : proper P -> ran P g y -> (i < users P)%nat -> (h < users P)%nat ->
   (forall s j, (s <= t P)%nat -> a (C P) i s j = a (C P) i 0 j) -> g h <= g i ->

@@ -48,6 +48,8 @@ Definition kept P s := forall i j, (i < n P)%nat -> (j < m P)%nat -> owned P i j
 
 (* what z tasks of each user need of resource j *)
 Definition total P (z : nat -> nat) j := Σ i < n P, load P i (z i) j.
+(* y is the least number of tasks with which beta >= 1; all tasks, if none suffices *)
+Definition floor P h y := (forall z, (z < y)%nat -> less_than_1 (beta P h z)) /\ (~ less_than_1 (beta P h y) \/ y = tasks P h).
 (* {end} *)
 
 Lemma load_mono P i y z j : model P -> (y <= z)%nat -> load P i y j <= load P i z j.
@@ -205,11 +207,6 @@ specialize (Go t IH i j ltac:(lia) ltac:(lia)). rewrite O, V, ld, <- Xs in Go. p
 Qed.
 
 (* ------------------------------------------------------------------------------------------- how far ahead *)
-(* {model} *)
-(* y is the least number of tasks with which beta >= 1; all tasks, if none suffices *)
-Definition floor P h y := (forall z, (z < y)%nat -> less_than_1 (beta P h z)) /\ (~ less_than_1 (beta P h y) \/ y = tasks P h).
-(* {end} *)
-
 Lemma G_mono P h y z : model P -> (y <= z)%nat -> G P h y <= G P h z.
 Proof. intros M; induction 1; [lra|]. pose proof (G_grows P M h m0). lra. Qed.
 
