@@ -2,7 +2,6 @@
 
 import json
 import random
-import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -285,21 +284,3 @@ def test_a_print_has_the_chart_and_its_settings_but_no_controls(lab: Chromium) -
         "Step down 0.1 C\u2080, step up 0.1 C\u2080, least credit 0.2 C\u2080, cap C\u2080. "
         "Node A always releases. Node B releases from phase 7 on."
     )
-
-
-def test_without_javascript_the_picture_stays(chromium: Chromium, tmp_path: Path) -> None:
-    chromium.look(1000)
-    address = page(tmp_path, CELL)
-    state = "[document.readyState, location.href, document.querySelectorAll('form').length]"
-    chromium.send("Emulation.setScriptExecutionDisabled", value=True)
-    try:
-        chromium.send("Page.navigate", url=address)
-        deadline = time.monotonic() + 20
-        while chromium.evaluate(state)[:2] != ["complete", address] and time.monotonic() < deadline:
-            time.sleep(0.02)
-        found = chromium.evaluate(state)
-        size = chromium.evaluate("document.querySelector('figure img').getBoundingClientRect().height")
-    finally:
-        chromium.send("Emulation.setScriptExecutionDisabled", value=False)
-    assert found == ["complete", address, 0]
-    assert size > 100

@@ -15,10 +15,9 @@ from book.compare.properties import ENTRANTS
 from book.dmfa_srq import studies as dmfa_study
 from book.gdrf import studies as gdrf_study
 from book.tv_drf import studies as tv_study
-from book.virtual_cluster import figures as vc, studies as vc_study
+from book.virtual_cluster import studies as vc_study
 from tests.drawings import (
     dots,
-    notes,
 )
 from tests.pages_drawn import figure, parts, stored, taken, thirty
 
@@ -52,18 +51,6 @@ def test_lines_are_rows_of_the_frame(name: str) -> None:
 
 
 # ----------------------------------------------------------------------------------------------------------- cbDRF
-
-
-@pytest.mark.parametrize("name", ["fig3", "fig4", "fig5"])
-def test_amounts_are_those_of_the_frame(name: str) -> None:
-    frame = taken(f"cbdrf/{name}")
-    panels = figure(f"cbdrf/{name}").axes[1 if name == "fig3" else 0 :]
-    cases = product(dict.fromkeys(frame["node"]), (("CPU", 1), ("memory", 1000)))
-    for panel, (node, (resource, unit)) in zip(panels, cases, strict=True):
-        part = frame[(frame["resource"] == resource) & (frame["node"] == node)]
-        for line, column in zip(panel.lines, ("drf", "granted"), strict=True):
-            np.testing.assert_allclose(line.get_ydata(), part[column] / unit, rtol=1e-14)
-        assert name == "fig3" or f"{part['ratio'].iloc[-1]:.0%}" in [text.get_text() for text in panel.texts]
 
 
 # ------------------------------------------------------------------------------------------------------ comparison
@@ -179,28 +166,6 @@ def test_gains_are_those_of_the_frame() -> None:
             assert found == [[wanted["p05"], wanted["p95"]], [wanted["median"]], [wanted["paper"]]]
 
 
-def test_dots_of_gdrf_are_those_of_the_frame() -> None:
-    frame = taken("gdrf/ablation")
-    names = list(dict.fromkeys(frame["variant"]))
-    panels = figure("gdrf/ablation").axes
-    for panel, measure in zip(panels, ("tasks", "min_share"), strict=True):
-        part = frame[frame["measure"] == measure].set_index("variant").loc[names]
-        found = dots(panel)
-        np.testing.assert_allclose(
-            found[np.argsort(found[:, 1])][:, [0, 2, 3]], part[["change", "change_low", "change_high"]], atol=1e-12
-        )
-    assert [text.get_text() for text in panels[0].get_yticklabels()] == names
-    means = taken("gdrf/bounds").set_index(["measure", "mechanism", "machines"])
-    cases = list(product(enumerate((*gdrf_study.MECHANISMS, "drfh_fluid")), ((60, -0.15), (300, 0.15))))
-    for panel, measure in zip(figure("gdrf/bounds").axes, ("packed", "of_level"), strict=True):
-        wanted = [
-            [row["mean"], place + shift, row["low"], row["high"]]
-            for (place, name), (size, shift) in cases
-            for row in [means.loc[(measure, name, size)]]
-        ]
-        np.testing.assert_allclose(dots(panel), wanted)
-
-
 # ---------------------------------------------------------------------------------------------------------- TV-DRF
 
 
@@ -228,39 +193,6 @@ def test_best_and_worst_are_those_of_the_frame() -> None:
         wanted = rows[["worst", "common"]].to_numpy().ravel()
         np.testing.assert_allclose([line.get_xdata()[0] for line in marks], wanted)
         assert [to_hex(line.get_markerfacecolor()) == "#ffffff" for line in marks] == [True, False] * len(rows)
-
-
-def test_blocks_are_the_vms() -> None:
-    frame = taken("virtual_cluster/packing")
-    capacities = [int(size) for size in frame["all_clusters"].iloc[0].split()]
-    panels, heads = figure("virtual_cluster/packing").axes, notes(figure("virtual_cluster/packing"))
-    for panel, head, (_, rows) in zip(panels, heads, frame.groupby("method", sort=False), strict=True):
-        filled = [bar for bar in panel.patches if bar.get_fill()]
-        outlines = [
-            bar.get_height() for bar in panel.patches if not bar.get_fill() and to_hex(bar.get_edgecolor()) == "#000000"
-        ]
-        assert outlines == capacities
-        assert sum(bar.get_height() for bar in filled) == rows["vms"].sum()
-        for j, size in enumerate(capacities):
-            own = rows[rows["cluster"] == j]
-            bars = [bar for bar in filled if round(bar.get_x() + 0.4) == j]
-            assert sum(bar.get_height() for bar in bars) == own["vms"].sum() <= size
-            assert max(bar.get_y() + bar.get_height() for bar in bars) == own["vms"].sum()  # one upon the other
-            dark = [
-                bar
-                for bar in bars
-                if to_hex(bar.get_facecolor()).upper() in (style.COLOURS["marine"], style.COLOURS["flame"])
-            ]
-            assert sum(bar.get_height() for bar in dark) == own["minimum"].sum()
-        least = rows["fraction"].min()
-        red = [bar for bar in filled if to_hex(bar.get_facecolor()).upper() == style.COLOURS["flame"]]
-        assert len(red) == (rows["fraction"] == least).sum()
-        assert [int(text.get_text()) for text in panel.texts if text.get_text().isdigit()] == [
-            round(100 * value) for j in range(5) for value in rows.loc[rows["cluster"] == j, "fraction"]
-        ]
-        assert f"{100 * least:.0f}" in head
-    crowded = vc_study.packing(users=24, methods="relaxation")
-    assert f"{(crowded['cluster'] < 0).sum()} turned away" in notes(vc.packing(crowded).figure)[0]
 
 
 def test_each_curve_has_its_name_at_its_end() -> None:

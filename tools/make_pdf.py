@@ -59,10 +59,10 @@ STYLE = """
   details.sd-dropdown { margin-bottom: .6rem !important; }
   details.sd-dropdown > summary { padding: .2rem .6rem !important; }
   details > .sd-card-body { padding: .4rem .6rem; }
-  .verdicts .sd-card-body { display: flex; flex-wrap: wrap; align-items: start; gap: .6rem; }
-  .verdicts .sd-card-body > div { margin: 0; } .verdicts :is(pre, table) { margin: 0 !important; }
-  .verdicts :is(th, td) { padding: .1rem .5rem !important; }
-  .verdicts pre { padding: .3rem .6rem; font-size: 9.5px; line-height: 1.25; }
+  div.claim.claim { border-width: 1px 0 0; border-radius: 0; padding: .2rem 0 !important; margin: .2rem 0; }
+  .place.place { margin-block: .7rem; } .claim p, .place > p { margin: 0 0 .15rem; }
+  .verdicts :is(th, td) { padding: .1rem .5rem !important; } .verdicts table { margin: .1rem 0 .3rem !important; }
+  .explore :is(th, td) { padding: .1rem .5rem !important; }
   .cell_output details dl { columns: 2; column-gap: 2rem; } .cell_output details :is(dt, dd) { break-inside: avoid; }
   .cell_output details dt { break-after: avoid; } .cell_output details dd { margin: 0 0 .4rem 1rem; }
   .title { text-align: center; padding-top: 60mm; }
