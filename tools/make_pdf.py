@@ -2,8 +2,8 @@
 
 The pages are those of ``make book``, so that every number, reference and formula is the one that was checked: their
 articles are joined into one page, with links between them made links within it, and a headless Chromium prints that.
-Proofs and solutions are open. Code that a page folds away, what is folded in the cards of claims, and the modules of
-the API reference are left out. What is wider than the paper is made smaller until it fits.
+Proofs and solutions are open. Code that a page folds away, what is folded in the cards of claims, the modules of the
+API reference and formal statements are left out. What is wider than the paper is made smaller until it fits.
 """
 
 import argparse
@@ -29,6 +29,7 @@ FOOTER = (
     '<div style="width: 100%; font: 8px sans-serif; color: #333; text-align: center">'
     '<span class="pageNumber"></span></div>'
 )
+LEFT_OUT = {"book/proofs"}  # statements as Coq has them: nobody reads them on paper
 STYLE = """
   :root { color-scheme: light; }
   html { font-size: 12px; }
@@ -110,8 +111,8 @@ def contents(toc: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
 
     def pages(entries: list[dict[str, Any]]) -> Iterator[str]:
         for one in entries:
-            if "file" in one:  # else the modules of the API reference, which nobody reads on paper
-                yield one["file"].removesuffix(".ipynb")
+            if (name := one.get("file", "").removesuffix(".ipynb")) and name not in LEFT_OUT:  # no modules of the API
+                yield name
             yield from pages(one.get("sections", []))
 
     yield "", [toc["root"]]
