@@ -111,4 +111,4 @@ def written() -> tuple[str, dict[str, Any]]:
         far[name] = max(distance for _, distance in found)
         lists += f"Definition {name} : list {kind} := [\n" + ";\n".join(one for one, _ in found) + "].\n"
     assert max(far.values()) < NEAR, far
-    return lists + TAIL, {"seed": SEED, "instances": COUNT, "distance": far}
+    return lists + TAIL, {"seed": SEED, "instances": COUNT, "within": NEAR}
