@@ -241,7 +241,7 @@ def run(argv: list[str]) -> tuple[int, str, str]:
     """Run a command in this process."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = (laboratory if argv[0] in ("figures", "results") else cli).main(argv)
+        code = (laboratory if argv[0] in ("claims", "figures", "results") else cli).main(argv)
     return code, out.getvalue(), err.getvalue()
 
 

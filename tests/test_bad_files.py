@@ -3,6 +3,8 @@
 import errno
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 
 from fairbook import files
 from fairbook.files import write_whole
-from tests.commands import run
+from tests.commands import EVERY, ROOT, Case, refused, run
 
 USERS = "user,cpu\nann,1\nbob,2\n"
 CPU = "--capacity=cpu=9"
@@ -21,6 +23,52 @@ def _kept(folder: Path) -> list[str]:
 
 
 # ---------------------------------------------------------------------------------------------------- writing
+
+
+@pytest.mark.parametrize("kind", ["folder", "read-only"])
+def test_what_is_no_file_is_not_replaced(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    users, target = tmp_path / "users.csv", tmp_path / "out.csv"
+    users.write_text(USERS)
+    if kind == "folder":
+        target.mkdir()
+    else:
+        target.write_bytes(b"old")
+        monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # nothing is read-only to root
+    with pytest.raises(OSError, match=r"out\.csv"):
+        write_whole({tmp_path / "first.csv": b"new", target: b"new"})
+    assert "out.csv: Not a file that may be written" in refused(run("allocate", CPU, users, "--output", target))
+    assert _kept(tmp_path) == ["out.csv", "users.csv"]  # nor the first one
+    assert target.is_dir() or target.read_bytes() == b"old"
+
+
+@EVERY
+def test_inputs_are_never_overwritten(case: Case, tmp_path: Path) -> None:
+    given = case.given(tmp_path)
+    for file, text in case.files.items():
+        path = tmp_path / f"{file}.csv"
+        (tmp_path / f"link-{file}.csv").symlink_to(path)
+        os.link(path, tmp_path / f"hard-{file}.csv")
+        for name in (file, f"link-{file}", f"hard-{file}", f"./{file}"):
+            said = refused(run(*given, "--output", f"{tmp_path}/{name}.csv"))
+            assert "--output would overwrite the input" in said
+        assert path.read_text() == text
+
+
+def test_links_and_permissions_survive(tmp_path: Path) -> None:
+    users, new, link, old = tmp_path / "users.csv", tmp_path / "new.csv", tmp_path / "link.csv", os.umask(0o027)
+    users.write_text(USERS)
+    try:
+        run("allocate", CPU, users, "--output", new)
+    finally:
+        os.umask(old)
+    assert new.stat().st_mode & 0o777 == 0o640
+    new.chmod(0o604)
+    new.write_text("old")
+    link.symlink_to("new.csv")
+    run("allocate", CPU, users, "--output", link)
+    assert link.is_symlink()
+    assert new.read_text().startswith("user,tasks")
+    assert new.stat().st_mode & 0o777 == 0o604
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
@@ -51,6 +99,17 @@ def test_a_write_that_fails_leaves_whole_files_and_nothing_else(
 # ---------------------------------------------------------------------------------------------------- reading
 
 
+@pytest.mark.parametrize("place", ["missing.csv", "folder", "users.csv/x"])
+def test_a_place_without_a_file_is_an_error(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    Path("users.csv").write_text(USERS)
+    assert f"{place}: " in refused(run("allocate", CPU, place))
+    said = refused(run("allocate", CPU, "users.csv", "--output", f"{place}/no/x.csv"))
+    assert f"{place}/no/x.csv: " in said
+    assert _kept(tmp_path) == ["folder", "users.csv"]
+
+
 def test_no_cell_is_a_formula_to_a_spreadsheet(tmp_path: Path) -> None:
     names = ["=1+1", "+cmd|' /C calc'!A0", "@SUM(A1)", "-x", "\uff1d1+1", "-2", "a=1"]
     path, out = tmp_path / "users.csv", tmp_path / "out.csv"
@@ -63,7 +122,43 @@ def test_no_cell_is_a_formula_to_a_spreadsheet(tmp_path: Path) -> None:
     assert [row["user"] for row in json.loads(out.with_suffix(".json").read_text("utf8"))["users"]] == names
 
 
-# --------------------------------------------------------------------------------------------- records, states
-
-
 # ------------------------------------------------------------------------------------------ nothing is executed
+
+#: Runs commands on damaged tables twice, the second time with an ear on the interpreter; then something it must hear.
+_WATCH = """
+import os, pathlib, random, sys, tempfile
+sys.path.insert(0, sys.argv[1])
+from tests import fuzz
+
+FORBIDDEN = ("os.system", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "pty.", "socket.",
+             "urllib.", "http.", "ftplib.", "smtplib.", "webbrowser.", "pickle.", "marshal.", "ctypes.dlopen", "exec",
+             "compile", "import", "code.__new__", "os.link", "os.symlink")
+seen, watching = [], False
+
+def hook(event, given):
+    if watching and event.startswith(FORBIDDEN):
+        seen.append((event, str(given)[:200]))
+
+sys.addaudithook(hook)
+for turn in range(2):
+    for name in fuzz.COMMANDS:
+        for seed in range(6 * name.startswith("allocate")):
+            with tempfile.TemporaryDirectory() as folder:
+                watching = turn == 1  # what the commands need is loaded and compiled by then
+                fuzz.try_command(name, random.Random(seed), pathlib.Path(folder))
+                watching = False
+print(seen)
+watching = True
+eval("1")
+os.system("true")
+watching = False
+print(sorted({event for event, _ in seen}))
+"""
+
+
+def test_no_input_is_executed_fetched_or_unpickled(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _WATCH, ROOT], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-2:] == ["[]", "['compile', 'exec', 'os.system']"]
+    assert _kept(tmp_path) == []

@@ -2,10 +2,13 @@
 
 import argparse
 import io
+import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +102,35 @@ print(sorted({{"numpy", "pandas", "numba", "scipy", "matplotlib", "tqdm"}} & set
 """
     out, err = child("-c", script).communicate(timeout=60)
     assert out.decode().splitlines()[-1] == "[]", err.decode()
+
+
+def written_into(stdout: int) -> tuple[int, bytes]:
+    """Run the program with a stdout of its own; give its code and what it says."""
+    words = [sys.executable, "-m", "fairbook", "completion", "bash"]
+    done = subprocess.run(words, cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, timeout=60, check=False)
+    os.close(stdout)
+    return done.returncode, done.stderr
+
+
+def test_a_closed_pipe_is_no_error_and_a_full_disk_is_one_line() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    assert written_into(writer) == (141, b"")
+    if Path("/dev/full").exists():
+        full = (2, b"fairbook: error: No space left on device\n")
+        assert written_into(os.open("/dev/full", os.O_WRONLY)) == full
+
+
+def test_interruption_by_signal(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "users.csv")  # the program waits for somebody to write
+    heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # a job in the background ignores it
+    program = child("-m", "fairbook", "allocate", str(tmp_path / "users.csv"), **heard)
+    writer = os.open(tmp_path / "users.csv", os.O_WRONLY)  # returns once the program has opened its end
+    time.sleep(0.1)
+    program.send_signal(signal.SIGINT)
+    out, err = program.communicate(timeout=60)
+    os.close(writer)
+    assert (program.returncode, out, err) == (130, b"", b"fairbook: interrupted\n")
 
 
 @pytest.mark.parametrize(
