@@ -1,4 +1,4 @@
-"""The command line of the laboratory: ``python -m book figures | results | digest | verify``."""
+"""The command line of the laboratory: ``python -m book figures | results | claims | digest | verify``."""
 
 import argparse
 import importlib
