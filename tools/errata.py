@@ -2,7 +2,7 @@
 
 ``{errata} cbdrf`` lists the statements of a paper that are refuted or fail in part, then those that depend on the
 reading, from the ledger: what stands there, the verdict in each reading, what is true instead (the ``instead`` of the
-place, in ``book/common/claims/papers/``), the first witness, and an author's answer if there is one. ``{withdrawn}``
+place, in ``book/<key>/places.toml``), the first witness, and an author's answer if there is one. ``{withdrawn}``
 lists what stood there before and was taken back, ``{misses}`` the figures and numbers that came out otherwise.
 ``{hypotheses}`` is the table of what each theorem that carries rows needs, with what fails without it.
 """
