@@ -71,7 +71,7 @@
   }
 
   function build(home, index) {
-    const { controls, users, states, curves } = JSON.parse(home.querySelector("script").textContent);
+    const { controls, users, states, curves = [] } = JSON.parse(home.querySelector("script").textContent);
     const number = index + 1, name = (i) => `explore-${number}-${i}`, form = document.createElement("form");
     home.id = `try-${number}`;
     form.className = "explore-form hand";
@@ -112,7 +112,7 @@
         return `<figure class="panel" style="width:${width}px">${said(one.title)}${(one.rows ? lying : standing)(one, users, width)}</figure>`;
       }).join("");
       find("said").textContent = state.said;
-      find("answers").innerHTML = state.answers.map(([label, command, call, page]) =>
+      find("answers").innerHTML = (state.answers ?? []).map(([label, command, call, page]) =>
         `<li><a href="${escape(page)}">${escape(label)}</a> <code>${escape(command)}</code> <code>${escape(call)}</code></li>`).join("");
     }
     const keep = () => history.replaceState(null, "", `#try-${number}=${controls.map((_, i) => fields[name(i)].value).join(".")}`);
