@@ -7,7 +7,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from fairbook.mechanisms import registry
-from tests.commands import CLUSTERS, EVERY, MACHINES, PERIODS, PHASES, POOL, Case, refused, run, survives
+from tests.commands import (
+    CLUSTERS,
+    EVERY,
+    MACHINES,
+    PERIODS,
+    PHASES,
+    POOL,
+    Case,
+    refused,
+    run,
+    run_laboratory,
+    survives,
+)
 
 # ------------------------------------------------------------------------------------------------- the words of a call
 
@@ -107,7 +119,7 @@ OPTIONS: list[tuple[Case, str, str]] = [
 @pytest.mark.parametrize("line", LINES)
 def test_lines(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    said = refused(run(*line.split(" ")) if line else run())
+    said = refused((run_laboratory if line.startswith("claims") else run)(*line.split(" ")))
     assert LINES[line] in said
     assert list(tmp_path.iterdir()) == []
 

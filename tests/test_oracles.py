@@ -21,7 +21,7 @@ def test_oracles_do_without_compiled_engines() -> None:
     """Of each paper: one process loads all of them; the plain rules come with them, and no compiler."""
     book = Path(__file__).resolve().parents[1] / "book"
     oracles = [f"book.{path.parent.name}.{path.stem}" for path in sorted(book.glob("*/*oracle*.py"))]
-    assert len(oracles) >= 8
+    assert len(oracles) >= 6
     code = (
         f"import sys, importlib\nfor name in {[*oracles, 'book.common.packing']}:\n"
         "    importlib.import_module(name)\n"
