@@ -244,3 +244,16 @@ def test_wrong_claims(registered: dict[str, Claim]) -> None:
     assert "one of one, two" in refused(run_laboratory("claims", "--paper", "three"))
     assert "no claim" in refused(run_laboratory("claims", "--id", "one.sec"))
     assert "no claim" in refused(run_laboratory("claims", "--paper", "two", "--id", "one.first"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--verdict true", "invalid choice"),
+        ("--effort full", "--recompute"),
+        ("--output ledger.csv", "a .json file"),
+        ("--mutants --output ledger.json", "--mutants"),
+    ],
+)
+def test_options_of_claims_that_do_not_go_together(words: str, said: str) -> None:
+    assert said in refused(run_laboratory("claims", *words.split()))

@@ -36,10 +36,6 @@ LINES = {
     "allocate .": "Is a directory",
     "allocate none.csv": "none.csv: No such file",
     "allocate u.csv --output out.parquet": "--output must end in .csv or .json",
-    "claims --verdict true": "invalid choice",
-    "claims --effort full": "--recompute",
-    "claims --output ledger.csv": "a .json file",
-    "claims --mutants --output ledger.json": "--mutants",
 }
 
 REQUESTS = Case({"requests": CLUSTERS.files["requests"]}, "virtual_cluster")
