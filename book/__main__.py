@@ -52,10 +52,11 @@ def _running(options: argparse.Namespace) -> AbstractContextManager[Any]:
 
 
 def _figure_names(paper: str) -> list[str]:
-    """List the figures that have both a frame and a drawing, by number."""
-    study, drawing = (importlib.import_module(f"book.{paper}.{part}") for part in ("studies", "figures"))
-    both = set(dir(study)) & set(dir(drawing))
-    return sorted((name for name in both if re.fullmatch(r"(fig|table)\d+[a-z]?", name)), key=lambda s: (len(s), s))
+    """List the paper's figures that have a frame, by number; the page may draw several as one."""
+    study = importlib.import_module(f"book.{paper}.studies")
+    return sorted(
+        (name for name in dir(study) if re.fullmatch(r"(fig|table)\d+[a-z]?", name)), key=lambda s: (len(s), s)
+    )
 
 
 def _papers() -> list[str]:
@@ -82,8 +83,9 @@ def _figures(options: argparse.Namespace) -> int:
         for key, name in counted({f"{key}/{name}": (key, name) for key, name in chosen}, "figures", options):
             frame = _frame(key, name, options)
             written = {"csv": frame.to_csv(index=False, lineterminator="\n").encode()}
-            if options.format != "csv":
-                drawn = getattr(importlib.import_module(f"book.{key}.figures"), name)(frame)
+            draw = getattr(importlib.import_module(f"book.{key}.figures"), name, None)
+            if draw and options.format != "csv":
+                drawn = draw(frame)
                 written[options.format] = drawn._repr_svg_().encode() if options.format == "svg" else _png(drawn)
             for suffix, content in written.items():
                 target = folder / f"{key}_{name}.{suffix}"
