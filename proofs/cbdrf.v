@@ -262,7 +262,7 @@ Proof.
 intros M [F C] W x v X V i I Hi.
 set (z := fun h => if present P h then v h / weight r P h else 0).
 assert (z i <= y i).
-{ apply (pareto_optimality (as_pool r P) y (fun h j => if present P h then x h j else 0) z i); auto; [apply pool_model; auto| |].
+{ apply (pareto_optimality (as_pool r P) y (pool_model r P M) F C (fun h j => if present P h then x h j else 0) z); auto; [split; [exact X|]|].
   - intros h K; simpl; unfold z. destruct (present P h) eqn:Hh.
     + destruct (V h K Hh) as [R0 [B _]]; split; [exact B|]. intros j J; specialize (R0 j J); specialize (W h K Hh).
       replace (weight r P h * d P h j * (v h / weight r P h)) with (d P h j * v h) by (field; lra). exact R0.
@@ -462,14 +462,13 @@ Theorem more_weight (P Q : pool) i c y y' : (forall h j, 0 <= a P h j) -> 1 <= c
   feasible P y -> certified P y -> feasible Q y' -> certified Q y' -> (i < foundations.n P)%nat -> y i <= c * y' i.
 Proof.
 intros A0 C1 en em ea ai eb bi F Cy F' Cy' I. destruct (Rle_lt_dec (y i) (c * y' i)) as [|less]; [auto|exfalso].
-assert (Yi : 0 <= y' i) by (apply F'; lia). assert (y i <= y' i); [|nra].
-destruct (Cy' i ltac:(lia)) as [E|[l Bi]].
-- exfalso. rewrite bi in E; destruct (b P i) as [u|] eqn:Eb; [|discriminate]. injection E as E. destruct F as [_ [Bd _]].
+assert (Yi : 0 <= y' i) by (apply F'; lia). assert (y i < y' i); [|nra].
+apply (one_user_changes Q P y' y i); auto; try lia.
+- intros h j; destruct (Nat.eq_dec h i) as [->|N]; [rewrite ai; specialize (A0 i j); nra|rewrite ea; auto].
+- intros h N; split; [intros; rewrite ea|rewrite eb]; auto.
+- rewrite bi; destruct (b P i) as [u|] eqn:Eb; [|discriminate]. intros E; injection E as E. destruct F as [_ [Bd _]].
   specialize (Bd i I); rewrite Eb in Bd; simpl in Bd. assert (u = c * y' i) by (rewrite <- E; field; lra). lra.
-- apply (one_user_changes Q P y' y i l); auto; try lia.
-  + intros h j; destruct (Nat.eq_dec h i) as [->|N]; [rewrite ai; specialize (A0 i j); nra|rewrite ea; auto].
-  + intros h N; split; [intros; rewrite ea|rewrite eb]; auto.
-  + intros j _ A. rewrite ai in *. nra.
+- intros j _ A. rewrite ai in *. nra.
 Qed.
 
 Lemma same_levels r P y z i : model P -> levels r P y -> levels r P z -> (i < n P)%nat -> y i = z i.

@@ -211,43 +211,72 @@ assert (W : 0 < Σ h < n P, w P h) by (apply sum_gt0 with i; auto; [apply weight
 pose proof (Rmult_lt_compat_l _ _ _ W L). rewrite Rmult_comm in Z. set (all := sum (n P) (fun h => w P h)) in *. lra.
 Qed.
 
-(* {thm-foundations-ef} On the bundle of h, scaled by weight, user i reaches no higher level. *)
+(* {lem-foundations-envy} On the bundle of h, scaled by weight, user i reaches no higher level than h. *)
+Theorem envy_needs_higher_level P i h x z : model P -> (i < n P)%nat -> (h < n P)%nat -> 0 < w P i -> 0 < w P h -> 0 <= x ->
+  (forall k, (k < m P)%nat -> a P i k * z <= w P i / w P h * (a P h k * x)) -> z <= x.
+Proof.
+intros M I H Wi Wh X S. destruct (dominant P M i I) as [k [K D]]. specialize (S k K). rewrite D in S. pose proof (rate_le P M h k H).
+apply Rmult_le_reg_l with (w P i); auto. apply Rle_trans with (1 := S). replace (w P i * x) with (w P i / w P h * (w P h * x)) by (field; lra).
+apply Rmult_le_compat_l; [apply Rlt_le, Rdiv_lt_0_compat; auto|nra].
+Qed.
+
+(* {thm-foundations-ef} On the bundle of h, scaled by weight, user i reaches no higher level than it has. *)
 Theorem envy_freeness P y i h z : model P -> feasible P y -> certified P y -> (i < n P)%nat -> (h < n P)%nat ->
   0 < w P h -> within z (b P i) -> (forall k, (k < m P)%nat -> a P i k * z <= w P i / w P h * (a P h k * y h)) -> z <= y i.
 Proof.
-intros M [Y0 [_ F]] Cy I K Wh Bz S. destruct (Cy i I) as [E|[j [J [U [A H]]]]]; [rewrite E in Bz; exact Bz|].
-pose proof (Y0 i I); pose proof (Y0 h K). assert (W : 0 < w P i) by (pose proof (rate_le P M i j I); lra).
-assert (Q : forall k, (k < m P)%nat -> a P i k * z * w P h <= w P i * (a P h k * y h)).
-{ intros k Kk; specialize (S k Kk). apply Rmult_le_compat_r with (r := w P h) in S; [|lra].
-  replace (w P i / w P h * (a P h k * y h) * w P h) with (w P i * (a P h k * y h)) in S by (field; lra). lra. }
-destruct (Req_dec (a P h j) 0) as [Z|Z].
-- specialize (Q j J); rewrite Z in Q. assert (0 < a P i j * w P h) by nra. nra.
-- destruct (dominant P M i I) as [k [Kk D]]. specialize (Q k Kk); rewrite D in Q.
-  pose proof (rate_le P M h k K); pose proof (rate_ge0 P M h j).
-  assert (y h <= y i) by (apply H; auto; lra).
-  assert (z * w P h <= a P h k * y h) by nra. assert (a P h k * y h <= w P h * y h) by nra. nra.
+intros M [Y0 _] Cy I K Wh Bz S. destruct (Cy i I) as [E|[j [J [_ [A H]]]]]; [rewrite E in Bz; exact Bz|].
+pose proof (rate_le P M i j I). destruct (Rle_lt_or_eq_dec 0 (a P h j) (rate_ge0 P M h j)) as [G|Z].
+- apply Rle_trans with (y h); [|auto]. apply (envy_needs_higher_level P i h); auto; lra.
+- specialize (S j J). rewrite <- Z in S. pose proof (Y0 i I). nra.
 Qed.
 
-(* {thm-foundations-po} What a bundle x i j is worth to i is a level z i that it has room for, up to the bound. *)
-Theorem pareto_optimality P y x z i : model P -> certified P y ->
-  (forall j, (j < m P)%nat -> (Σ h < n P, x h j) <= 1) ->
-  (forall h, (h < n P)%nat -> within (z h) (b P h) /\ forall j, (j < m P)%nat -> a P h j * z h <= x h j) ->
-  (forall h, (h < n P)%nat -> y h <= z h) -> (i < n P)%nat -> z i <= y i.
+(* {model} *)
+(* In bundles x h j user h has room for the level z h, up to its bound. *)
+Definition worth P (x : nat -> nat -> R) (z : nat -> R) := (forall j, (j < m P)%nat -> (Σ h < n P, x h j) <= 1) /\
+  forall h, (h < n P)%nat -> within (z h) (b P h) /\ forall j, (j < m P)%nat -> a P h j * z h <= x h j.
+Definition efficient P y := forall x z, worth P x z -> (forall h, (h < n P)%nat -> y h <= z h) -> forall i, (i < n P)%nat -> z i <= y i.
+(* whoever is below its bound needs a resource that is used up *)
+Definition stopped P y := forall i, (i < n P)%nat -> b P i = Some (y i) \/ exists j, (j < m P)%nat /\ use P y j = 1 /\ 0 < a P i j.
+(* {end} *)
+
+(* {lem-foundations-more} *)
+Theorem who_can_have_more P y : model P -> feasible P y -> (efficient P y <-> stopped P y).
 Proof.
-intros M Cy X Z up I. destruct (Rle_lt_dec (z i) (y i)) as [|G]; [auto|exfalso].
-destruct (Cy i I) as [E|[j [J [U [A H]]]]]; [destruct (Z i I) as [B _]; rewrite E in B; simpl in B; lra|].
-assert (L : use P y j < Σ h < n P, x h j).
-{ apply sum_lt with i; auto; [intros h K|]; destruct (Z _ ltac:(eassumption)) as [_ R]; specialize (R j J);
-  [specialize (up h K); pose proof (rate_ge0 P M h j); nra|nra]. }
-specialize (X j J); lra.
+intros M [Y0 [Bd F]]. split.
+- intros Ef i I. assert (D : forall j, {use P y j = 1 /\ 0 < a P i j} + {~ (use P y j = 1 /\ 0 < a P i j)}).
+  { intros j; destruct (Req_EM_T (use P y j) 1), (Rlt_dec 0 (a P i j)); [left; auto|right; tauto..]. }
+  destruct (dec_ex (m P) _ D) as [|N]; [auto|left].
+  destruct (small_step (m P) (fun j e => use P y j + a P i j * e <= 1)) as [e [E Ok]].
+  { intros j J. specialize (F j J). pose proof (rate_ge0 P M i j). destruct (Req_dec (a P i j) 0) as [Z|]; [exists 1; rewrite Z; lra|].
+    assert (use P y j <> 1) by (intros U; apply N; exists j; repeat split; auto; lra).
+    exists ((1 - use P y j) / a P i j). split; [apply Rdiv_lt_0_compat; lra|apply Req_le; field; lra]. }
+  { intros j u v U V; pose proof (rate_ge0 P M i j); nra. }
+  destruct (b P i) as [u|] eqn:Eb; [f_equal; pose proof (Bd i I) as Bi; rewrite Eb in Bi; simpl in Bi; destruct (Req_dec u (y i)) as [|Nu]; [auto|exfalso]|exfalso].
+  1: set (d := Rmin e (u - y i)); assert (Dp : 0 < d <= e) by (split; [apply Rmin_glb_lt; lra|apply Rmin_l]); assert (Db : y i + d <= u) by (unfold d; pose proof (Rmin_r e (u - y i)); lra).
+  2: set (d := e); assert (Dp : 0 < d <= e) by (unfold d; lra).
+  all: set (v := fun h => y h + if Nat.eqb h i then d else 0); assert (v i <= y i); [|unfold v in H; rewrite Nat.eqb_refl in H; lra].
+  all: apply (Ef (fun h j => a P h j * v h)); auto; [split|intros h _; unfold v; destruct (Nat.eqb h i); lra].
+  1, 3: intros j J; apply Rle_trans with (use P y j + a P i j * d); [|specialize (Ok j J); pose proof (rate_ge0 P M i j); nra].
+  1, 2: rewrite <- (sum_only (n P) i (fun h => a P h j * d)) by auto; unfold use; rewrite <- sum_plus; apply sum_le; intros h _; unfold v; destruct (Nat.eqb h i); lra.
+  all: intros h H; split; [|intros; lra]; specialize (Bd h H); unfold v; destruct (Nat.eqb_spec h i) as [->|]; [rewrite Eb; simpl; auto|rewrite Rplus_0_r; auto].
+- intros St x z [X Z] up i I. destruct (Rle_lt_dec (z i) (y i)) as [|G]; [auto|exfalso].
+  destruct (St i I) as [E|[j [J [U A]]]]; [destruct (Z i I) as [B _]; rewrite E in B; simpl in B; lra|].
+  assert (L : use P y j < Σ h < n P, x h j); [|specialize (X j J); lra].
+  apply sum_lt with i; auto; [intros h K|]; destruct (Z _ ltac:(eassumption)) as [_ R]; specialize (R j J);
+    [specialize (up h K); pose proof (rate_ge0 P M h j); nra|nra].
 Qed.
 
-(* One user changes. Who holds, under Q, more of everything that it needs does not stand higher if it is stopped by a resource under P. *)
-Lemma one_user_changes P Q y y' i l : (forall h j, 0 <= a P h j) -> (forall h j, 0 <= a Q h j) -> n Q = n P -> m Q = m P ->
+(* {thm-foundations-po} *)
+Theorem pareto_optimality P y : model P -> feasible P y -> certified P y -> efficient P y.
+Proof. intros M F Cy. apply who_can_have_more; auto. intros i I. destruct (Cy i I) as [|[j [J [U [A _]]]]]; [auto|right; exists j; auto]. Qed.
+
+(* {lem-foundations-one} y and y' are the allocations; below its bound in the first, user i holds more in the second *)
+Theorem one_user_changes P Q y y' i : (forall h j, 0 <= a P h j) -> (forall h j, 0 <= a Q h j) -> n Q = n P -> m Q = m P ->
   (forall h, h <> i -> (forall j, a Q h j = a P h j) /\ b Q h = b P h) -> feasible P y -> certified P y -> feasible Q y' -> certified Q y' ->
-  (i < n P)%nat -> bottleneck P y i l -> (forall j, (j < m P)%nat -> 0 < a P i j -> a P i j * y i < a Q i j * y' i) -> y' i <= y i.
+  (i < n P)%nat -> b P i <> Some (y i) -> (forall j, (j < m P)%nat -> 0 < a P i j -> a P i j * y i < a Q i j * y' i) -> y' i < y i.
 Proof.
-intros A0 A0' en em ea [Y0 [Bd F]] Cy [Y0' [Bd' F']] Cy' I Bi more. destruct (Rle_lt_dec (y' i) (y i)) as [|up]; [auto|exfalso].
+intros A0 A0' en em ea [Y0 [Bd F]] Cy [Y0' [Bd' F']] Cy' I Below more. destruct (Rlt_le_dec (y' i) (y i)) as [|up]; [auto|exfalso].
+destruct (Cy i I) as [|[l Bi]]; [tauto|].
 assert (U' : forall j, use Q y' j = Σ h < n P, a Q h j * y' h) by (intros; unfold use; rewrite en; auto).
 (* at a bottleneck where somebody holds more, another loses *)
 assert (lose : forall g j e, bottleneck P y g j -> (e < n P)%nat -> a P e j * y e < a Q e j * y' e ->
@@ -285,8 +314,9 @@ Theorem strategy_proofness P Q i y y' z : model P -> model Q -> n Q = n P -> m Q
 Proof.
 intros MP MQ en em ew ea F Cy F' Cy' I Bz lie. destruct (Rle_lt_dec z (y i)) as [|gain]; [auto|exfalso].
 destruct (Cy i I) as [E|[l Bi]]; [rewrite E in Bz; simpl in Bz; lra|].
-assert (y' i <= y i).
-{ apply (one_user_changes P Q y y' i l); auto; try (apply rate_ge0; auto). intros j J A. specialize (lie j J). nra. }
+assert (y' i < y i).
+{ apply (one_user_changes P Q y y' i); auto; try (apply rate_ge0; auto); [intros E; rewrite E in Bz; simpl in Bz; lra|].
+  intros j J A. specialize (lie j J). nra. }
 destruct (dominant P MP i I) as [k [K D]]. specialize (lie k K); rewrite D in lie. destruct F' as [Y0' _]. specialize (Y0' i ltac:(lia)).
 assert (a Q i k <= w P i) by (rewrite <- ew; apply (rate_le Q MQ); lia). destruct Bi as [_ [_ [A _]]]. pose proof (rate_le P MP i l I). nra.
 Qed.
@@ -308,4 +338,4 @@ split; [split; [|split]|]; intros i I.
   + rewrite ea in A by auto. split; [lia|split; [rewrite us; auto|split; [nra|]]]. intros h H Ah. apply Rmult_le_compat_l; [lra|]. apply B; [lia|rewrite ea by auto; nra].
 Qed.
 
-(* {whole} thm-foundations-certificate thm-foundations-si thm-foundations-ef thm-foundations-po thm-foundations-sp *)
+(* {whole} thm-foundations-certificate thm-foundations-si thm-foundations-ef thm-foundations-po thm-foundations-sp lem-foundations-one lem-foundations-envy lem-foundations-more *)

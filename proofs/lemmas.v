@@ -103,6 +103,24 @@ pose proof (filter_le p q s H'). specialize (H i (or_introl eq_refl)). destruct 
 - specialize (IH H' K Pk Qk). destruct (p i); [rewrite H by auto; simpl; lia|destruct (q i); simpl; lia].
 Qed.
 
+(* z is the least entry where y and y' differ; y' has it, and y does not. *)
+Lemma larger_by_least n y y' z h : (forall g, (g < n)%nat -> y g <> y' g -> z < y g /\ z <= y' g) -> (h < n)%nat -> y h <> y' h -> y' h = z ->
+  lexicographically_less (sort n y') (sort n y).
+Proof.
+intros above K Dh E'. destruct (sort_facts n y) as [Iy [Ly By]], (sort_facts n y') as [Iy' [Ly' By']].
+apply (lex_by_counts z); auto; [lia| |].
+- intros x X; rewrite By, By', !below_map. apply Nat.le_antisymm; apply filter_le; intros g G.
+  all: apply in_seq in G; destruct (Req_dec (y g) (y' g)) as [Eg|Dg]; [rewrite Eg; auto|].
+  all: destruct (above g ltac:(lia) Dg); destruct (Rle_dec _ x); [lra|discriminate].
+- rewrite By, By', !below_map. apply filter_lt with h.
+  + intros g G; apply in_seq in G; destruct (Req_dec (y g) (y' g)) as [Eg|Dg]; [rewrite Eg; auto|].
+    destruct (above g ltac:(lia) Dg); destruct (Rle_dec (y g) z); [lra|discriminate].
+  + apply in_seq; lia.
+  + destruct (above h K Dh); destruct (Rle_dec (y h) z); [lra|auto].
+  + destruct (Rle_dec (y' h) z); [auto|lra].
+Qed.
+
+(* {lem-foundations-leximin} *)
 Theorem max_min_is_larger n (S : (nat -> R) -> Prop) y y' i : max_min n S y -> S y' -> (i < n)%nat -> y i <> y' i ->
   lexicographically_less (sort n y') (sort n y).
 Proof.
@@ -116,19 +134,13 @@ assert (above : forall g, (g < n)%nat -> y g <> y' g -> z < y g /\ z <= y' g).
   split; [|lra]. destruct (Rtotal_order (y g) (y' g)) as [lt|[|gt]]; [|tauto|lra].
   destruct (C y' F' g G lt) as [f [Fn [Lf Le]]]. pose proof (L f Fn ltac:(simpl; lra)) as Q; simpl in Q.
   pose proof (Rmin_r (y f) (y' f)); lra. }
-assert (E' : y' h = z). { destruct (above h K Dh). unfold z, Rmin in *. destruct (Rle_dec (y h) (y' h)); lra. }
-destruct (sort_facts n y) as [Iy [Ly By]], (sort_facts n y') as [Iy' [Ly' By']].
-apply (lex_by_counts z); auto; [lia| |].
-- intros x X; rewrite By, By', !below_map. apply Nat.le_antisymm; apply filter_le; intros g G.
-  all: apply in_seq in G; destruct (Req_dec (y g) (y' g)) as [Eg|Dg]; [rewrite Eg; auto|].
-  all: destruct (above g ltac:(lia) Dg); destruct (Rle_dec _ x); [lra|discriminate].
-- rewrite By, By', !below_map. apply filter_lt with h.
-  + intros g G; apply in_seq in G; destruct (Req_dec (y g) (y' g)) as [Eg|Dg]; [rewrite Eg; auto|].
-    destruct (above g ltac:(lia) Dg); destruct (Rle_dec (y g) z); [lra|discriminate].
-  + apply in_seq; lia.
-  + destruct (above h K Dh); destruct (Rle_dec (y h) z); [lra|auto].
-  + destruct (Rle_dec (y' h) z); [auto|lra].
+apply (larger_by_least n y y' z h above K Dh). destruct (above h K Dh). unfold z, Rmin in *. destruct (Rle_dec (y h) (y' h)); lra.
 Qed.
+
+(* {lem-foundations-half} *)
+Theorem half_way_is_larger n y y' i : (i < n)%nat -> y i <> y' i -> (forall g, (g < n)%nat -> y g <> y' g -> y i <= y g /\ y i <= y' g) ->
+  lexicographically_less (sort n y) (sort n (fun g => (y g + y' g) / 2)).
+Proof. intros I D L. apply (larger_by_least n _ y (y i) i); auto; [|lra]. intros g G Dg. destruct (L g G); lra. Qed.
 
 Lemma lexicographically_less_asym s t : lexicographically_less s t -> ~ lexicographically_less t s.
 Proof. revert t; induction s as [|x s IH]; intros [|z t]; simpl; try tauto. intros [L|[-> L]] [L'|[E L']]; try lra. exact (IH t L L'). Qed.
@@ -163,3 +175,18 @@ Proof.
 intros Same I L. apply (max_min_is_larger n (fun v => v = y) y' y i); auto; [|lra]. intros v -> g G Lt. exists i. split; [auto|].
 destruct (Nat.eq_dec g h) as [->|Nh]; [lra|]. destruct (Nat.eq_dec g i) as [->|Ni]; [|rewrite (Same g Nh Ni) in Lt]; lra.
 Qed.
+
+(* {lem-foundations-half} a convex set has at most one lexicographically maximal vector *)
+Theorem only_one_in_convex n (S : (nat -> R) -> Prop) y y' : (forall v v', S v -> S v' -> S (fun g => (v g + v' g) / 2)) -> S y -> S y' ->
+  lexicographically_max_min n S y -> lexicographically_max_min n S y' -> forall i, (i < n)%nat -> y i = y' i.
+Proof.
+intros Co F F' C C' i I. destruct (Req_dec (y i) (y' i)) as [|D]; [auto|exfalso].
+destruct (least n (fun h => y h <> y' h) (fun h => Rmin (y h) (y' h))) as [h [K [Dh L]]]; [intros h; destruct (Req_dec (y h) (y' h)); auto|exists i; auto|].
+assert (B : forall g, (g < n)%nat -> y g <> y' g -> Rmin (y h) (y' h) <= y g /\ Rmin (y h) (y' h) <= y' g).
+{ intros g G Dg. specialize (L g G Dg); simpl in L. pose proof (Rmin_l (y g) (y' g)); pose proof (Rmin_r (y g) (y' g)); lra. }
+unfold Rmin in B; destruct (Rle_dec (y h) (y' h)).
+- apply (C _ (Co y y' F F')), (half_way_is_larger n y y' h); auto.
+- apply (C' _ (Co y' y F' F)), (half_way_is_larger n y' y h); auto. intros g G Dg. destruct (B g G); auto.
+Qed.
+
+(* {whole} lem-foundations-leximin lem-foundations-half *)

@@ -387,7 +387,7 @@ split; [auto|]. intros L' F i I. destruct (Rle_lt_dec L' L) as [Le|G]; [rewrite 
 apply (nothing_better P g (level P L') i); auto. intros h Hh; rewrite (E h Hh); apply level_mono; lra.
 Qed.
 
-(* {lem-tv_drf-1} 1; either all levels fit, or there is a largest one *)
+(* {lem-tv_drf-1} 1, where there is an optimum; either all levels fit, or there is a largest one *)
 Theorem largest_level P g : proper P -> positive (C P) -> chosen P g ->
   (forall L, possible P (level P L)) \/ exists L, possible P (level P L) /\ forall L', possible P (level P L') -> L' <= L.
 Proof.
@@ -736,8 +736,8 @@ Theorem efficient_without_memory C t y x i : model C -> drf C t y -> foundations
   (forall h, (h < n C)%nat -> y h <= x h) -> (i < n C)%nat -> x i <= y i.
 Proof.
 intros M [F Ce] [X0 [Xb Xu]] Le I.
-apply (foundations.pareto_optimality (as_pool C t) y (fun h j => a C h t j * x h) x i); auto; [apply as_pool_model; auto|].
-intros h H; split; [apply Xb; auto|intros j _; simpl; lra].
+apply (foundations.pareto_optimality (as_pool C t) y (as_pool_model C t M) F Ce (fun h j => a C h t j * x h) x); auto.
+split; [auto|]. intros h H; split; [apply Xb; auto|intros j _; simpl; lra].
 Qed.
 
 (* {prop-tv_drf-memoryless} 3; an unfinished user has no less of some resource, per unit of weight, than another *)
