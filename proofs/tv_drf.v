@@ -761,4 +761,4 @@ apply (foundations.strategy_proofness (as_pool C t) (as_pool Q t) i y y' z); aut
 intros h N; simpl. destruct (ot h t N) as [-> A]; auto.
 Qed.
 
-(* {whole} thm-tv_drf-1 thm-tv_drf-2 thm-tv_drf-3 thm-tv_drf-4 lem-tv_drf-1 lem-tv_drf-2 prop-tv_drf-tasks prop-tv_drf-no-floor prop-tv_drf-memoryless *)
+(* {whole} thm-tv_drf-1 thm-tv_drf-2 thm-tv_drf-3 thm-tv_drf-4 lem-tv_drf-2 prop-tv_drf-tasks prop-tv_drf-no-floor prop-tv_drf-memoryless *)
