@@ -680,3 +680,10 @@ def test_more_whole_tasks_than_can_be_handed_out_one_by_one() -> None:
     assert many.tasks.sum() == 10_000
     with pytest.raises(fb.InvalidInput, match=r"^placement must be False"):
         tv_drf(np.ones((10_000, 1, 1)), np.ones((10_000, 1)), np.ones((100_001, 1)), [1], placement=True)
+
+
+def test_what_users_would_have_alone_is_exact_where_tasks_may_be_divided() -> None:
+    """The room that whole tasks may take beyond a part is none of divisible ones."""
+    run = fb.tv_drf([[[1.0], [1.0]]], [[2, 2]], [[2]], [[0.5], [0.5]], alone="bundles", engine="plain")
+    assert run.alone.tolist() == [[[1.0], [1.0]]]
+    assert run.below_one.tolist() == [False]

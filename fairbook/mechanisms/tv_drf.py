@@ -83,7 +83,7 @@ def on_own_parts(queue: Queue, parts: Any, whole: bool, near: Any) -> tuple[list
     use, room = [0 * c for c in parts[0]], parts
     for at, (task, count) in enumerate(queue):
         fit = [
-            min((c + near * part) / d for c, part, d in zip(left, own, task, strict=True) if d > 0)
+            min((c + whole * near * part) / d for c, part, d in zip(left, own, task, strict=True) if d > 0)
             for left, own in zip(room, parts, strict=True)
         ]
         some = min(sum(fit), count) // 1 if whole else min(sum(fit), count)
