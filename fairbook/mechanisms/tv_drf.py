@@ -46,15 +46,14 @@ from fairbook.mechanisms.engines.tv_drf_alone import (
     FITS,
     IDLE,
     SPLIT,
-    alone_by_resources,
-    alone_by_tasks,
+    amounts_alone,
     coefficients,
 )
 from fairbook.mechanisms.engines.tv_drf_fluid import NEAR, State, as_queues, enough, flow
 from fairbook.mechanisms.engines.tv_drf_whole import as_stock, as_users, hand_out
 from fairbook.mechanisms.readings import Alone, TvMethod, Unserved
 from fairbook.mechanisms.tv_drf_case import Case, as_case, check_one_shape, check_size, too_far_apart
-from fairbook.mechanisms.tv_drf_run import TvDrfRun, alike, never_below
+from fairbook.mechanisms.tv_drf_run import TvDrfRun, never_below
 from fairbook.model.inputs import LARGEST, FloatArray, check_switch
 from fairbook.model.instance import takes_instance
 
@@ -481,7 +480,7 @@ def by_task(case: Case, placement: bool) -> dict[str, Any]:
     """Hand out whole tasks one by one."""
     (T, n, m), (K, _) = case.demands.shape, case.machines.shape
     total, waits = case.machines.sum(axis=0), case.waits
-    own, _ = _own(case, case.bounds)
+    own, *_ = _own(case, case.bounds)
     found = _nothing(case)
     found |= {
         "alone": own,
@@ -503,11 +502,11 @@ def by_flow(case: Case) -> dict[str, Any]:
     """Fill one pool progressively; bounds that nobody could reach are none."""
     (T, n, m), total = case.demands.shape, case.machines.sum(axis=0)
     most = np.minimum(case.bounds, enough(case.demands, total) * (T if case.waits else 1))
-    own, alone = _own(case, most)
+    own, *alone = _own(case, most)
     found = _nothing(case) | {"alone": own, "machine_use": None}
     sure = never_below(case.alone, case.waits, case.memory)
     results = tuple(found[name] for name in ("tasks", "amounts", "cumulative_shares", "unserved", "bottlenecks"))
-    known = as_queues(most), total, own, case.weights, case.waits, case.memory, sure, alone, NEAR
+    known = as_queues(most), total, own, case.weights, case.waits, case.memory, sure, tuple(alone), NEAR
     _go(flow(case.demands, *known, State(*np.zeros((2, n, m)), *np.zeros((2, n))), results))
     if case.waits:
         found["unserved"] += np.cumsum(case.bounds - most, axis=0)
@@ -523,15 +522,9 @@ def _nothing(case: Case) -> dict[str, Any]:
     return found | {"amounts": np.zeros_like(case.demands), "bottlenecks": np.full(case.bounds.shape, IDLE)}
 
 
-def _own(case: Case, most: FloatArray) -> tuple[FloatArray, Any]:
-    """Give what each would have had alone, and how far its queue would have come (group, what is left of it)."""
-    heads, rests = np.zeros(most.shape, dtype=np.int64), np.zeros(most.shape)
-    if case.alone == "resources":  # as good as infinite, and times zero it is zero
-        bounds = np.minimum(case.bounds, LARGEST**2)
-        return alone_by_resources(case.demands, bounds, case.brought, case.waits), (heads, rests)
-    own, parts = np.zeros_like(case.demands), alike(case.machines, case.parts)
-    alone_by_tasks(case.demands, most, *parts, case.waits, case.alone == "whole_bundles", own, heads, rests)
-    return own, (heads, rests)
+def _own(case: Case, most: FloatArray) -> tuple[FloatArray, Any, FloatArray]:
+    """Give what each would have had alone, and how far its queue would have come."""
+    return amounts_alone(case.demands, most, case.machines, case.parts, case.alone, case.waits)
 
 
 def _go(steps: Iterable[None]) -> None:

@@ -11,9 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.kernels import ALWAYS, kernel
-from fairbook.mechanisms.engines.tv_drf_alone import DONE, FITS, IDLE, SPLIT, coefficients
-from fairbook.mechanisms.engines.tv_drf_fluid import NEAR
+from fairbook.mechanisms.engines.tv_drf_alone import DONE, FITS, IDLE, SPLIT, amounts_alone, coefficients
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import FloatArray, Names, as_tolerance
 from fairbook.model.phased import PhasedRun
@@ -212,12 +210,11 @@ class TvDrfRun(PhasedRun):
         Capacity of each machine (of the pool, where fluid), bounds, queues, whole tasks, amounts and G from the tasks
         in the order of submission, beta from the amounts, parts and weights that sum to 1, and what stops a user:
         fluid, a resource that is used up; whole tasks, a next task that fits on no machine and needs more than is left
-        of the resource named. Of ``alone`` that it is made of tasks in that order, that they fit on the own parts, and
-        that the next one does not. Not whether the choice was fair.
+        of the resource named. ``alone`` is worked out anew, as the mechanism does. Not whether the choice was fair.
 
         Notes
         -----
-        Cost O(T n K m).
+        Cost O(T n (K m + log T)).
         """
         rtol = as_tolerance(rtol)
         found: list[str] = []
@@ -249,32 +246,25 @@ class TvDrfRun(PhasedRun):
                 placed = np.einsum("tik,tij->tkj", self.placement.astype(float), rate)
                 check(near(placed, self.machine_use / total), "placements and machines do not add up")
         check(share.sum(axis=1) <= 1 + rtol, "the pool is overdrawn")
+        check((self.demands >= 0) & np.isfinite(self.demands) & (self.max_tasks >= 0)[:, :, None], "input is no number")
         waited = np.zeros_like(self.tasks)
         if self.waits:
             waited[1:] = self.unserved[:-1]
-        finite = np.isfinite(self.max_tasks)
-        most = np.where(finite, self.max_tasks, 0.0) + waited
-        slight = rtol * (1 + most)
+        most = self.max_tasks + waited
+        slight = rtol * (1 + np.where(np.isfinite(most), most, 0.0))
         check((self.tasks >= 0) & (self.unserved >= -slight), "tasks or tasks left over are negative")
-        check(self.max_tasks >= 0, "bounds are not numbers")
-        check((self.demands >= 0) & np.isfinite(self.demands), "demands are not numbers")
-        left = np.where(finite, self.unserved, np.inf)
-        check(
-            np.where(
-                finite,
-                np.abs(self.tasks + self.unserved - most) <= slight,
-                np.isfinite(self.tasks) & (self.unserved == np.inf),
-            ),
-            "tasks do not add up",
+        check(near(self.tasks + self.unserved, most, slight) & np.isfinite(self.tasks), "tasks do not add up")
+        size = np.concatenate([rate, rate.max(axis=2, keepdims=True) / self.weights[:, None]], axis=2)
+        low, _ = self._in_order(size, -FITS * (not whole))
+        high, following = self._in_order(size, FITS * (not whole))
+        told = np.concatenate([np.cumsum(share, axis=0), self.cumulative_shares[:, :, None]], axis=2)
+        right = (told >= low - rtol * (1 + low)) & (told <= high + rtol * (1 + high))
+        check(right[:, :, :-1], "amounts do not follow from the tasks")
+        check(right[:, :, -1], "G does not follow from the tasks")
+        own, *_ = amounts_alone(
+            self.demands, self.max_tasks, self.machines, self.contributions, self.reading, self.waits
         )
-        amounts, gained, slop, following = replay(
-            rate, self.max_tasks, self.tasks, self.weights, self.waits, 0.0 if whole else NEAR
-        )
-        check(near(share, amounts, slop), "amounts do not follow from the tasks")
-        slop = np.cumsum(slop.max(axis=2) / self.weights, axis=0)
-        check(near(self.cumulative_shares, np.cumsum(gained, axis=0), slop), "G does not follow from the tasks")
-        check(self.alone >= 0, "amounts alone are not numbers")
-        check(self._alone_stands(rtol), "amounts alone do not follow from the queue and the own parts")
+        check(np.abs(self.alone - own) <= rtol * total, "amounts alone do not follow from the queue and the own parts")
         check(near(self.sharing_coefficients, coefficients(self.amounts, self.alone)), "beta is wrong")
         beta = self.sharing_coefficients
         if not whole and not self.memory:  # what was decided on: each period by itself
@@ -283,224 +273,46 @@ class TvDrfRun(PhasedRun):
         if not whole and never_below(self.reading, self.waits, self.memory):
             check(beta >= 1 - rtol, "someone has less than it would have had alone")
         stops = self.bottlenecks
+        named, users = np.clip(stops, 0, len(total) - 1)[:, :, None], np.arange(len(self.weights))
         check((stops >= IDLE) & (stops < len(total)), "some bottleneck does not exist")
-        check((stops == IDLE) == (finite & (most <= 0)), "someone is wrongly said to have no tasks, or to have some")
-        check((stops != DONE) | (left <= slight), "someone has tasks left after all")
+        check((stops == IDLE) == (most <= 0), "someone is wrongly said to have no tasks, or to have some")
+        check((stops != DONE) | (self.unserved <= slight), "someone has tasks left after all")
         if self.machine_use is None:
-            full = share.sum(axis=1) >= 1 - rtol
-            for j in range(len(total)):
-                check(
-                    (stops != j) | full[:, j, None], f"{self._resource(j)} is said to stop someone and is not used up"
-                )
+            full = np.broadcast_to((share.sum(axis=1) >= 1 - rtol)[:, None], share.shape)
+            needed = rate[following, users] > 0
+            for one, text in (
+                (full, "a resource is said to stop someone and is not used up"),
+                (needed, "a resource is said to stop someone whose next task does not need it"),
+            ):
+                check((stops < 0) | np.take_along_axis(one, named, axis=2)[:, :, 0], text)
             check(stops != SPLIT, "no machine is said to have room, and there is one pool")
-            after = rate[following, np.arange(len(self.weights))]  # of whoever has tasks left: the next one
-            needed = np.take_along_axis(after, np.clip(stops, 0, len(total) - 1)[:, :, None], axis=2)[:, :, 0] > 0
-            check((stops < 0) | needed, "a resource is said to stop someone whose next task does not need it")
         else:
-            check((stops == IDLE) | (stops == DONE) | (left > 0), "someone is stopped without tasks left")
-            free = (total - self.use) / total
-            held, room = refused(
-                rate, following, stops, free, (self.machines - self.machine_use) / total, self.machines / total, rtol
-            )
-            check(held, "a resource is said to stop someone and suffices")
-            check(room, "someone's next task fits on a machine")
+            check((stops == IDLE) | (stops == DONE) | (self.unserved > 0), "someone is stopped without tasks left")
+            free = np.broadcast_to(((total - self.use) / total)[:, None], share.shape)
+            short = np.take_along_axis(rate[following, users] > free - rtol, named, axis=2)[:, :, 0]
+            check((stops < 0) | short, "a resource is said to stop someone and suffices")
+            room = (self.machines * (1 - rtol) - self.machine_use) / total
+            fits = np.zeros(stops.shape, dtype=np.bool_)
+            for t, i in np.argwhere((stops >= 0) | (stops == SPLIT)):
+                fits[t, i] = (rate[following[t, i], i] <= room[t]).all(axis=1).any()
+            check(~fits, "someone's next task fits on a machine")
         return found
 
-    def _alone_stands(self, rtol: float) -> NDArray[np.bool_]:
-        """Whether ``alone`` is right, shape (T, n), from the stored amounts themselves."""
-        total = self.capacities
-        if self.reading != "resources":
-            own = alike(self.machines / total, self.contributions)
-            return replay_alone(
-                self.demands / total,
-                self.max_tasks,
-                *own,
-                self.alone / total,
-                self.waits,
-                self.reading == "whole_bundles",
-                rtol,
-            )
-        with np.errstate(invalid="ignore"):  # infinitely many tasks of nothing, and infinite less infinite
-            asked = np.where(self.demands > 0, self.demands * self.max_tasks[:, :, None], 0.0)
-            if self.waits:
-                asked[1:] += np.cumsum(asked - self.alone, axis=0)[:-1]
-            right = np.minimum(asked, self.contributions @ self.machines)
-            return np.asarray((np.abs(self.alone - right) <= rtol * total).all(axis=2))
+    def _in_order(self, size: FloatArray, more: float) -> tuple[FloatArray, NDArray[np.int64]]:
+        """Add up what the tasks so far take, ``size`` (T, n, d) each, in the order of submission.
+
+        Once for the tasks and a part of them more, for a group may end a rounding error earlier or later. Gives (T, n,
+        d), and the period that submitted the next task, (T, n).
+        """
+        ran, users = np.cumsum(self.tasks, axis=0) * (1 + more), np.arange(len(self.weights))
+        if not self.waits:
+            return np.cumsum(self.tasks[:, :, None] * size, axis=0), np.indices(ran.shape)[0]
+        begin, taken, ends = np.zeros_like(ran), np.zeros_like(size), np.cumsum(self.max_tasks, axis=0)
+        begin[1:], taken[1:] = ends[:-1], np.cumsum(self.max_tasks[:, :, None] * size, axis=0)[:-1]
+        group = np.stack([np.searchsorted(ends[:-1, i], ran[:, i], side="right") for i in users], axis=1)
+        return taken[group, users] + (ran - begin[group, users])[:, :, None] * size[group, users], group
 
 
 def never_below(alone: str, waits: bool, memory: bool) -> bool:
     """Whether beta >= 1 can always be had: all run what they could run alone, and alone are in no other queue."""
     return alone != "resources" and (memory or not waits)
-
-
-def alike(pool: FloatArray, parts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Capacities and parts where machines of one size and one ownership count as one."""
-    m = pool.shape[1]
-    if len(pool) == 1:  # sorting takes numpy 30 us, a third of all that a small input costs
-        return pool + 0.0, parts.copy()
-    if not parts.strides[1]:  # the same part of every machine
-        kinds, count = np.unique(pool + 0.0, axis=0, return_counts=True)
-        parts = parts[:, :1]
-    else:
-        kinds, count = np.unique(np.hstack([pool, parts.T]) + 0.0, axis=0, return_counts=True)
-        parts = kinds[:, m:].T
-    return kinds[:, :m] * count[:, None], np.broadcast_to(parts, (len(parts), len(kinds))).copy()
-
-
-# ------------------------------------------------------------------------------- tasks gone through once more
-
-
-@kernel(ALWAYS)
-def replay_alone(
-    rate: FloatArray,
-    bounds: FloatArray,
-    machines: FloatArray,
-    parts: FloatArray,
-    own: FloatArray,
-    waits: bool,
-    whole: bool,
-    rtol: float,
-) -> NDArray[np.bool_]:
-    """Say of each period and user whether ``own`` is what its queue runs on its own parts, up to ``rtol`` of the pool.
-
-    All as parts of the pool. How far a queue has come follows from the amounts added up over resources: each task adds
-    to them. Cost O(T n K m).
-    """
-    T, n, m = rate.shape
-    K = len(machines)
-    right = np.zeros((T, n), dtype=np.bool_)
-    room, made, fits = np.empty((K, m)), np.empty(m), np.empty(K)
-    for i in range(n):
-        head, rest = 0, bounds[0, i]
-        for t in range(T):
-            if not waits:
-                head, rest = t, bounds[t, i]
-            for k in range(K):
-                for j in range(m):
-                    room[k, j] = machines[k, j] * parts[i, k]
-            want, stands = own[t, i].sum(), True
-            made[:] = 0.0
-            while head <= t:
-                size = rate[head, i].sum()
-                if rest > 0.0 and size > 0.0:
-                    for k in range(K):
-                        fits[k] = np.inf
-                        for j in range(m):
-                            if rate[head, i, j] > 0.0:
-                                # half of what the run allows: less than that was refused, a tie is more
-                                spare = FITS / 2.0 * machines[k, j] * parts[i, k] if whole else 0.0
-                                fits[k] = min(fits[k], (room[k, j] + spare) / rate[head, i, j])
-                    most = fits.sum()
-                    some = min(max(want, 0.0) / size, rest)
-                    if whole:
-                        some = np.floor(some + 0.5)
-                    stands &= (some - most) * size <= rtol
-                    for j in range(m):
-                        made[j] += some * rate[head, i, j]
-                        if most > 0.0:
-                            for k in range(K):
-                                room[k, j] = max(room[k, j] - some * fits[k] / most * rate[head, i, j], 0.0)
-                    want -= some * size
-                    rest -= some
-                    if rest * size > rtol:  # it stops here, as there is no room
-                        more = min(most - some, rest)
-                        stands &= more < 1.0 if whole else more * size <= rtol
-                        break
-                head += 1
-                if head <= t:
-                    rest = bounds[head, i]
-            for j in range(m):
-                stands &= abs(made[j] - own[t, i, j]) <= rtol
-            right[t, i] = stands
-            if head > t and t + 1 < T:
-                head, rest = t + 1, bounds[t + 1, i]
-    return right
-
-
-@kernel()
-def replay(
-    rate: FloatArray, bounds: FloatArray, tasks: FloatArray, weights: FloatArray, waits: bool, near: float
-) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.int64]]:
-    """Give what given tasks take when they are served in the order of submission.
-
-    Returns amounts as parts of the pool (T, n, m); what they add to G (T, n); how far amounts may be off because a
-    group may have ended a rounding error earlier or later (T, n, m), where ``near`` is that error; the period that
-    submitted the next task (T, n). Cost O(T n m).
-    """
-    T, n, m = rate.shape
-    amounts, gained, slop = np.zeros((T, n, m)), np.zeros((T, n)), np.zeros((T, n, m))
-    following = np.zeros((T, n), dtype=np.int64)
-    for i in range(n):
-        head, rest = 0, bounds[0, i]
-        for t in range(T):
-            want = tasks[t, i]
-            if not waits:
-                head, rest = t, bounds[t, i]
-            while True:
-                error = near * (tasks[t, i] + bounds[head, i]) if near > 0.0 else 0.0
-                some = want if want < rest - error else rest
-                if not waits:
-                    some = want
-                if some > 0.0 and want > 0.0:
-                    largest = 0.0
-                    for j in range(m):
-                        amounts[t, i, j] += some * rate[head, i, j]
-                        largest = max(largest, rate[head, i, j])
-                    gained[t, i] += some * largest / weights[i]
-                if waits:
-                    for j in range(m):
-                        slop[t, i, j] += error * rate[head, i, j]
-                if not waits or want < rest - error:
-                    rest -= max(some, 0.0)
-                    break
-                want -= rest
-                if head == t:
-                    rest = 0.0
-                    break
-                head += 1
-                rest = bounds[head, i]
-                if not want > error:
-                    break
-            while head < t and not rest > 0.0:  # nothing was submitted then
-                head += 1
-                rest = bounds[head, i]
-            following[t, i] = head
-            if waits and rest <= 0.0 and head == t and t + 1 < T:
-                head, rest = t + 1, bounds[t + 1, i]
-    return amounts, gained, slop, following
-
-
-@kernel()
-def refused(
-    rate: FloatArray,
-    following: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    free: FloatArray,
-    left: FloatArray,
-    sizes: FloatArray,
-    rtol: float,
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Say of each user with tasks left whether the resource named falls short, and whether no machine has room.
-
-    All as parts of the pool: tasks (T, n, m), what is left of it (T, m) and of each machine (T, K, m), sizes (K, m).
-    """
-    T, n, m = rate.shape
-    short, none = np.ones((T, n), dtype=np.bool_), np.ones((T, n), dtype=np.bool_)
-    for t in range(T):
-        for i in range(n):
-            j = stops[t, i]
-            if j >= m:  # no resource falls short that is not there
-                short[t, i] = False
-                continue
-            if j < 0 and j != SPLIT:
-                continue
-            task = rate[following[t, i], i]
-            if j >= 0:
-                short[t, i] = task[j] > free[t, j] - rtol
-            for k in range(len(sizes)):
-                fits = True
-                for f in range(m):
-                    fits &= task[f] <= left[t, k, f] - rtol * sizes[k, f]
-                if fits:
-                    none[t, i] = False
-    return short, none
