@@ -100,7 +100,7 @@ compare: $(READY)  ## say how the stored results differ from those of a revision
 	$(PY) tools/compare_results.py $(OLD)
 
 lock: $(READY)  ## resolve requirements.txt again from pyproject.toml
-	$(PY) -m uv pip compile pyproject.toml -q --universal --python-version 3.11 --fork-strategy fewest --extra proofs --extra sweeps --extra book --extra lab --extra test --upgrade --generate-hashes \
+	$(PY) -m uv pip compile pyproject.toml -q --universal --python-version 3.11 --fork-strategy fewest --extra sweeps --extra book --extra lab --extra test --upgrade --generate-hashes \
 	  --no-emit-index-url --custom-compile-command "make lock" -o requirements.txt
 
 proofs: $(READY)  ## let Coq check the proofs (needs coqc: Debian and Ubuntu, apt-get install coq)

@@ -16,7 +16,7 @@ import fairbook
 from fairbook import cli
 
 if __name__ == "__main__":
-    others = ("pytest", "yaml", "z3", "jupyter_core", "IPython", "book", "tests", "tools")
+    others = ("pytest", "yaml", "jupyter_core", "IPython", "book", "tests", "tools")
     said: dict[str, object] = {"home": fairbook.__file__}
     said["others"] = [name for name in others if importlib.util.find_spec(name)]
     for module in pkgutil.walk_packages(fairbook.__path__, "fairbook."):

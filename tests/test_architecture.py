@@ -24,12 +24,7 @@ MAY: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 #: What may look modules up by name at run time, which no table can follow.
-BY_NAME = {
-    "book.common.checkout",
-    "fairbook.mechanisms.rows",
-    "book.__main__",
-    "book.common.smt",
-}  # which only looks for z3
+BY_NAME = {"book.common.checkout", "fairbook.mechanisms.rows", "book.__main__"}
 #: Folders of the book that all papers may use.
 SHARED = {"common", "foundations"}
 

@@ -103,7 +103,7 @@ def test_the_filter_is_worked_by_keyboard_and_kept_in_the_address(page: Chromium
     shown(page, "#")
     page.send("Emulation.setFocusEmulationEnabled", enabled=True)
     page.evaluate("document.querySelector('.claims-filter').elements.grade.focus()")
-    press(page, "s", 83, "s")  # type-ahead: search, or smt
+    press(page, "s", 83, "s")  # type-ahead: search
     tab(page)
     for letter in "envy":
         press(page, letter, ord(letter.upper()), letter)

@@ -64,7 +64,7 @@ def absent(paths: list[str]) -> list[str]:
         needed = path.endswith(
             ("story.md", "theory.md", "evidence.md", "ledger.md", "checks.py", "studies.py", "figures.py")
         )
-        # an oracle or an encoding may be missing for a paper that has no use for it
+        # an oracle may be missing for a paper that has no use for it
         if not any(there) or (needed and not all(there)):
             found.append(path)
     return found
@@ -73,7 +73,7 @@ def absent(paths: list[str]) -> list[str]:
 def test_the_files_that_a_paper_adds_are_where_the_guide_says() -> None:
     page = (checkout.ROOT / "book" / "code.md").read_text("utf8")
     paths = listed(page)
-    assert {"fairbook/mechanisms/", "book/<key>/story.md", "book/<key>/smt.py", "data/results/<key>/"} <= set(paths)
+    assert {"fairbook/mechanisms/", "book/<key>/story.md", "book/<key>/oracle.py", "data/results/<key>/"} <= set(paths)
     assert absent(paths) == []
     assert absent(["book/<key>/solvers.py"]) == ["book/<key>/solvers.py"]
     assert absent(["fairbook/mechanisms/<key>_fast.py"]) == ["fairbook/mechanisms/<key>_fast.py"]

@@ -51,7 +51,7 @@ SECONDS_PER_CELL = 600
 RECORD = BOOK / "execution.json"
 # packages that outputs depend on, or that run the cells
 RECORDED = (
-    "numpy", "scipy", "pandas", "numba", "llvmlite", "matplotlib", "joblib", "z3-solver", "ipykernel", "nbclient",
+    "numpy", "scipy", "pandas", "numba", "llvmlite", "matplotlib", "joblib", "ipykernel", "nbclient",
 )  # fmt: skip
 
 

@@ -30,12 +30,12 @@ from book.cbdrf.phases import (
     exact_rule,
     karma_credits,
     of_drf,
-    solved,
     someone_good,
     someone_with_credit,
     strictly,
 )
 from book.cbdrf.properties import (
+    EXACT_PHASES,
     PHASE_MUTANTS,
     gain_from_record,
     justified_envy_freeness,
@@ -44,12 +44,13 @@ from book.cbdrf.properties import (
     sharing_incentive_in_good_standing,
 )
 from book.common.claims.registry import Effort, Evidence, Mechanism, claim
-from book.common.evidence import computed
+from book.common.evidence import EXACT, as_data, computed, in_words
 from fairbook.mechanisms.cbdrf import cbdrf
 from fairbook.mechanisms.drf import drf
 from fairbook.mechanisms.karma import karma
 from fairbook.model.allocation import Allocation
 from fairbook.properties.instances import Instance, sampler
+from fairbook.properties.lies import true_tasks
 
 # ------------------------------------------------------------------------------------------------ Table 1, cell by cell
 
@@ -67,17 +68,14 @@ def _where(column: str) -> str:
     return "Table 1" if column in ("drf", "scaled") else "beyond the paper (Table 1)"
 
 
-_CELLS: tuple[tuple[str, str, Check | None, str, dict[str, str]], ...] = (
+_CELLS: tuple[tuple[str, str, Check | None, dict[str, str]], ...] = (
     ("sharing_incentive", "Every node runs at least what it could alone on an equal part of the pool.", LITERAL_SI,
-     "sharing_incentive", {"drf": "thm-foundations-si"}),
-    ("envy_freeness", "No node would rather have the bundle of another.", LITERAL_EF, "envy_freeness",
-     {"drf": "thm-foundations-ef"}),
+     {"drf": "thm-foundations-si"}),
+    ("envy_freeness", "No node would rather have the bundle of another.", LITERAL_EF, {"drf": "thm-foundations-ef"}),
     ("strategy_proofness", "Credits given, no claim about its demand lets a node run more true tasks in the phase.",
-     None, "strategy_proofness",
-     {"drf": "thm-foundations-sp", "karma": "prop-cbdrf-karma"} | dict.fromkeys(("scaled", "weighted", "capped"),
-                                                                              "thm-cbdrf-5")),
-    ("pareto_efficiency", "no allocation of the pool gives one node more and none less.",
-     LITERAL_PE, "pareto_optimality_someone_with_credit",
+     None, {"drf": "thm-foundations-sp", "karma": "prop-cbdrf-karma"} | dict.fromkeys(("scaled", "weighted", "capped"),
+                                                                                     "thm-cbdrf-5")),
+    ("pareto_efficiency", "no allocation of the pool gives one node more and none less.", LITERAL_PE,
      {"drf": "thm-foundations-po", "weighted": "prop-cbdrf-weighted-pe", "karma": "prop-cbdrf-karma"}),
 )  # fmt: skip
 
@@ -102,7 +100,7 @@ _MUTANTS: dict[tuple[str, str], Mechanism] = {
 }
 #: Where the rule has something to grant, or credit can buy all.
 _SOMETHING = {"drf": "N", "karma": "Where some credit is at least 1, n"}
-for _row, _statement, _test, _solver, _proofs in _CELLS:
+for _row, _statement, _test, _proofs in _CELLS:
     for _column in COLUMNS:
         _efficient = _row == "pareto_efficiency"
         _head = _SOMETHING.get(_column, "Where some psi is positive, n") if _efficient else _statement[0]
@@ -113,7 +111,6 @@ for _row, _statement, _test, _solver, _proofs in _CELLS:
             _test,
             subject=COLUMNS[_column],
             mutant=_MUTANTS[_row, _column],
-            solver=_solver,
             records=karma_credits
             if _column == "karma" and _proofs.get(_column)
             else someone_with_credit
@@ -198,10 +195,7 @@ def _credit_cell(row: str, column: str, statement: str, proof: str | None, terms
         zeros = not company
         small = sampler(users=(2 if company else 1, 4), resources=(1, 3), zeros=zeros)  # two allocations a node
         tried = replace(judged, run=run, zeros=zeros)
-        parts = [attacked(test, effort, tried, records, strict=True, sample=small, explain=told)]
-        if row == "punitive_allocation":
-            parts += solved("punitive_in_company", effort, judged)
-        return Evidence(tuple(parts))
+        return Evidence.of(attacked(test, effort, tried, records, strict=True, sample=small, explain=told))
 
 
 _PUNITIVE = "gets fewer tasks than with a clean record, all else equal"
@@ -266,7 +260,6 @@ def _sense(
     column: str,
     statement: str,
     check: Check,
-    solver: str | None,
     mutant: Mechanism,
     proof: str | None,
     records: Records = any_record,
@@ -278,7 +271,6 @@ def _sense(
         check,
         subject=COLUMNS[column],
         mutant=mutant,
-        solver=solver,
         records=records,
         kind="extension",
         variant=HEADS[column],
@@ -307,19 +299,19 @@ INVERSE = broken("inverse")
 for _column in ("scaled", "weighted", "capped", "karma"):
     _richest = "A user with the largest credit, of at least 1," if _column == "karma" else "Every node with psi = 1"
     _sense("good_standing", _column, f"{_richest} runs at least what it could alone on an equal part.",
-           sharing_incentive_in_good_standing, "sharing_incentive_good_standing", INVERSE,
+           sharing_incentive_in_good_standing, INVERSE,
            _PROOFS[_column].get("good_standing"), someone_good if _column == "karma" else any_record)  # fmt: skip
     if _column != "karma":  # its credit is not a part of anything
         _sense("by_record", _column, "Every node runs at least psi times what it could alone on an equal part.",
-               sharing_incentive_by_record, "sharing_incentive_scaled_by_record", INVERSE,
+               sharing_incentive_by_record, INVERSE,
                _PROOFS[_column].get("by_record"))  # fmt: skip
     _other = "with no more credit" if _column == "karma" else "whose record is no better"
     _sense("justified", _column, f"No node would rather have the bundle of one {_other}.",
-           justified_envy_freeness, "justified_envy_freeness", INVERSE, _PROOFS[_column].get("justified"))  # fmt: skip
+           justified_envy_freeness, INVERSE, _PROOFS[_column].get("justified"))  # fmt: skip
     if _column == "karma":
         continue  # in Table 1 already
     _sense("pareto", _column, "Where some psi is 1, no allocation of the pool gives one node more and none less.",
-           LITERAL_PE, "pareto_optimality_someone_in_good_standing", broken("wasted") if _column != "scaled" else
+           LITERAL_PE, broken("wasted") if _column != "scaled" else
            WEIGHTED, _PROOFS[_column].get("pareto"), someone_good)  # fmt: skip
 
 
@@ -381,7 +373,6 @@ _REPAIRED(
     "A node in good standing gets at least what DRF would give it.",
     _at_least_drf,
     mutant=INVERSE,
-    solver="never_below_drf_in_good_standing",
     variant=HEADS["capped"],
 )
 _REPAIRED(
@@ -399,7 +390,6 @@ _REPAIRED(
     "A punished node gets less than DRF would give it.",
     below_drf,
     mutant=DRF,
-    solver="punished_below_drf",
     variant=HEADS["capped"],
     zeros=True,
 )
@@ -418,7 +408,6 @@ _REPAIRED(
     "Where all are in good standing it is DRF.",
     _same_as_drf,
     mutant=broken("by_sum"),
-    solver="clean_records_as_drf",
     records=all_good,
     variant=HEADS["capped"],
     zeros=True,
@@ -430,7 +419,6 @@ about_a_phase(
     below_drf,
     subject=WEIGHTED,
     mutant=SCALED,
-    solver="punished_below_drf",
     kind="extension",
     variant=HEADS["weighted"],
 )
@@ -441,21 +429,31 @@ about_a_phase(
     _same_as_drf,
     subject=WEIGHTED,
     mutant=SCALED,
-    solver="equal_records_as_drf",
     records=equal_credits,
     kind="extension",
     variant=HEADS["weighted"],
     proof="prop-cbdrf-weighted-punitive",
     zeros=True,
 )
-about_a_phase(
-    "tempting_cap",
-    "beyond the paper (repair)",
-    "With the cap at psi times the DRF amount, no claim about its demand lets a node run more true tasks.",
-    None,
-    subject=Mechanism("capped_at_drf", PHASE_MUTANTS["capped_at_drf"], smt="capped_at_drf"),
-    mutant=CAPPED,
-    solver="strategy_proofness",
+_TEMPTING = [[Fraction(1), Fraction(1, 3)], [Fraction(1, 3), Fraction(1)]]
+
+
+@claim(
+    id="cbdrf.tempting_cap",
+    locator="beyond the paper (repair)",
     kind="extension",
     variant="cap at psi times the DRF amount",
+    statement="With the cap at psi times the DRF amount, no claim about its demand lets a node run more true tasks "
+    "(positive demands).",
+    mechanism=Mechanism("capped_at_drf", EXACT_PHASES["capped_at_drf"]),
+    mutant=Mechanism("capped", EXACT_PHASES["capped"]),
 )
+def _tempting_cap(effort: Effort, subject: Mechanism) -> Evidence:
+    psi, lie = np.array([Fraction(1), Fraction(1, 2)]), [Fraction(1), Fraction(2, 3)]
+    honest, lying = (subject.run(np.array(rows), psi).tasks for rows in (_TEMPTING, [lie, _TEMPTING[1]]))
+    true = true_tasks(lying[0], np.array(_TEMPTING[0]), np.array(lie))
+    text = (
+        f"{EXACT}demands {in_words(_TEMPTING)}, psi {in_words(psi.tolist())}; node 1 claims {in_words(lie)}, gets "
+        f"{in_words(lying.tolist())} instead of {in_words(honest.tolist())} and runs {true} true tasks."
+    )
+    return Evidence.of(computed(true <= honest[0], text, 1, as_data(demands=_TEMPTING, psi=psi)))

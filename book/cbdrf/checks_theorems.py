@@ -260,7 +260,6 @@ about_a_phase(
     "Every node runs at least what it could alone on an equal part of the pool.",
     LITERAL_SI,
     mutant=DRF,
-    solver="sharing_incentive",
     variant="every node",
 )
 about_a_phase(
@@ -269,7 +268,6 @@ about_a_phase(
     "Every node with psi = 1 runs at least what it could alone on an equal part of the pool.",
     sharing_incentive_in_good_standing,
     mutant=broken("inverse"),
-    solver="sharing_incentive_good_standing",
     records=someone_good,
     variant="nodes in good standing",
     proof="prop-cbdrf-scaled-si",
@@ -281,7 +279,6 @@ about_a_phase(
     "Every node runs at least psi times what it could alone on an equal part of the pool.",
     sharing_incentive_by_record,
     mutant=broken("inverse"),
-    solver="sharing_incentive_scaled_by_record",
     variant="psi times an equal split",
     proof="prop-cbdrf-scaled-si",
     zeros=True,
@@ -379,7 +376,6 @@ about_a_phase(
     "A node with psi < 1 gets fewer tasks than DRF gives it.",
     below_drf,
     mutant=DRF,
-    solver="punished_below_drf",
     variant="a node with psi < 1",
     proof="thm-cbdrf-3",
     strict=True,
@@ -393,7 +389,6 @@ about_a_phase(
     "No node would rather have the bundle of another.",
     LITERAL_EF,
     mutant=DRF,
-    solver="envy_freeness",
     variant="any records",
 )
 about_a_phase(
@@ -413,7 +408,6 @@ about_a_phase(
     "No node would rather have the bundle of one whose record is no better.",
     justified_envy_freeness,
     mutant=broken("inverse"),
-    solver="justified_envy_freeness",
     variant="towards nodes with no better record",
     proof="thm-cbdrf-4",
     zeros=True,
@@ -424,7 +418,6 @@ about_a_phase(
     "Credits given, no claim about its demand lets a node run more of its true tasks.",
     None,
     mutant=broken("by_tasks"),
-    solver="strategy_proofness",
     variant="within a phase",
     proof="thm-cbdrf-5",
     zeros=True,
@@ -544,7 +537,6 @@ about_a_phase(
     "No allocation of the pool gives one node more and none less.",
     LITERAL_PE,
     mutant=DRF,
-    solver="pareto_optimality",
     variant="any records",
 )
 about_a_phase(
@@ -553,7 +545,6 @@ about_a_phase(
     "Where every psi is 1, no allocation of the pool gives one node more and none less.",
     LITERAL_PE,
     mutant=broken("wasted"),
-    solver="pareto_optimality_all_in_good_standing",
     records=all_good,
     variant="all in good standing",
     proof="thm-cbdrf-6",

@@ -1,4 +1,4 @@
-"""How a statement about one phase under credit is attacked: by search, by sampling, by lies, by the solver.
+"""How a statement about one phase under credit is attacked: by search, by sampling, by lies.
 
 A *phase rule* takes demands and credit factors. The searches draw instances with weights; here a weight stands for a
 node's credit over C_0, and *records* turn weights into credit factors.
@@ -12,9 +12,8 @@ from typing import Any, get_args
 import numpy as np
 
 from book.cbdrf.properties import EXACT_PHASES, PHASE_MUTANTS, PHASES
-from book.cbdrf.smt import GRANTS, settle
 from book.common.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
-from book.common.evidence import EXACT, as_data, in_words, margin_in_words, sampled, searched, settled
+from book.common.evidence import EXACT, as_data, in_words, margin_in_words, sampled, searched
 from fairbook.mechanisms.drf import drf
 from fairbook.mechanisms.readings import Grant
 from fairbook.model.allocation import Allocation
@@ -218,16 +217,9 @@ def drawn_lies(effort: Effort, subject: Mechanism, records: Records) -> Part:
     )
 
 
-def solved(statement: str, effort: Effort, subject: Mechanism) -> list[Part]:
-    """Ask the solver for all real instances of the sizes of this effort; nothing where it does not know the rule."""
-    if subject.smt is None:
-        return []
-    return [settled(settle(statement, n, m, grant=subject.smt or "") for n, m in effort.sizes)]
-
-
 def phase(name: str) -> Mechanism:
-    """One phase under a rule of the book, known to the solver where it is."""
-    return Mechanism(name, PHASES[name], smt=name if name in GRANTS else None)
+    """One phase under a rule of the book."""
+    return Mechanism(name, PHASES[name])
 
 
 def broken(name: str) -> Mechanism:
@@ -276,7 +268,6 @@ def about_a_phase(
     *,
     subject: Mechanism = SCALED,
     mutant: Mechanism,
-    solver: str | None = None,
     records: Records = any_record,
     kind: Kind = "theorem",
     variant: str = "as stated",
@@ -308,7 +299,4 @@ def about_a_phase(
             parts = [attacked(check, effort, judged, records, strict=strict)]
             if sample:
                 parts.append(drawn(check, effort, judged, records))
-        if solver is not None:
-            asked = solved(solver, effort, judged)
-            parts = asked + parts if check is None else parts + asked  # of lies, the solver finds the smaller ones
         return Evidence(tuple(parts))

@@ -1,16 +1,15 @@
-"""Turning what a search or a solver found into a part of a claim's evidence: the same words for every paper."""
+"""Turning what a search found into a part of a claim's evidence: the same words for every paper."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from book.common.claims.registry import Effort, Evidence, Grade, Mechanism, Part, claim
 from book.common.runs import stream
-from book.common.smt import Settled
 from fairbook.properties.search import Search
 
-#: What a solver's counterexample begins with.
+#: What a counterexample begins with.
 EXACT = "Counterexample in exact fractions: "
 
 
@@ -48,37 +47,6 @@ def as_data(call: str = "", gives: Any = (), **arguments: Any) -> dict[str, Any]
 def margin_in_words(value: float) -> str:
     """Write a margin: the last digits differ from processor to processor."""
     return "0 up to rounding" if abs(value) < 1e-9 else f"{value:.3g}"
-
-
-def settled(
-    asked: Iterable[Settled],
-    says: Callable[[Any], str] = lambda witness: "",
-    shows: Callable[[Any], dict[str, Any] | None] = lambda witness: None,
-) -> Part:
-    """Read what the solver says about all sizes asked for, smallest first; a counterexample ends the asking.
-
-    ``says`` adds in words what is wrong in a counterexample, ``shows`` gives it as data.
-    """
-    answers = []
-    for answer in asked:
-        answers.append(answer)
-        if answer.witness is not None:
-            found = f"{EXACT}{in_words(answer.witness)}.{says(answer.witness)}"
-            return Part(False, "witness", found, answer.cases, witness=shows(answer.witness))
-    last = answers[-1]
-    if all(answer.status == "holds" and answer.premises_satisfiable for answer in answers):
-        vacuous = sum(answer.vacuous for answer in answers)
-        return Part(
-            True,
-            "smt",
-            f"No counterexample among all real instances with up to {last.n} users, {last.m} resources and "
-            f"{last.demands} demands (z3: {sum(a.unsat for a in answers)} cases, all unsatisfiable"
-            + (f", {vacuous} of them with impossible premises)." if vacuous else ")."),
-            sum(a.cases for a in answers),
-        )
-    return Part(
-        None, "smt", f"The solver left {sum(a.unknown for a in answers)} cases open at n = {last.n}, m = {last.m}."
-    )
 
 
 def searched(found: Search) -> Part:

@@ -1,19 +1,17 @@
-"""How a statement about DMFA-SRQ is attacked: by the solver, by search, by lies, by exact oracles."""
+"""How a statement about DMFA-SRQ is attacked: by search, by lies, by exact oracles."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from itertools import combinations, islice, product
 from typing import Any
 
 import numpy as np
 
 from book.common.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
-from book.common.evidence import as_data, in_words, sampled, searched, settled
+from book.common.evidence import as_data, in_words, sampled, searched
 from book.dmfa_srq import oracle
 from book.dmfa_srq.properties import MUTANTS, lemma_4
-from book.dmfa_srq.smt import settle
 from fairbook.mechanisms.dmfa_srq import DmfaSrq, dmfa_srq, static_optimum
 from fairbook.model.inputs import FloatArray
 from fairbook.properties.finding import Trajectory
@@ -22,51 +20,18 @@ from fairbook.properties.lies import claimed_tasks, search_instance, true_tasks
 from fairbook.properties.search import minimise_margin
 
 #: The paper's mechanism, the same where demands may be zero, and the static optimum.
-DMFA_SRQ = Mechanism("dmfa_srq", dmfa_srq, smt="dmfa_srq")
+DMFA_SRQ = Mechanism("dmfa_srq", dmfa_srq)
 WITH_ZEROS = replace(DMFA_SRQ, zeros=True)
-STATIC = Mechanism("static_optimum", static_optimum, smt="may_shrink")
+STATIC = Mechanism("static_optimum", static_optimum)
 POSITIVE, ZEROS = "positive demands", "zero demands allowed"
 
 
-def broken(name: str, smt: str | None = None) -> Mechanism:
-    """A broken version, and the name under which the solver knows it."""
-    return Mechanism(name, MUTANTS[name], smt=smt or name)
+def broken(name: str) -> Mechanism:
+    """A broken version."""
+    return Mechanism(name, MUTANTS[name])
 
 
 # ----------------------------------------------------------------------------------------------- ways of looking
-
-
-def _says(statement: str, witness: dict[str, Any]) -> str:
-    """Say who has less under a lie, who brings more and has less, or what the printed envy compares; else nothing."""
-    if statement == "theorem_3_printed":
-        k, i, h, weights = (witness[name] for name in ("k", "i", "h", "weights"))
-        tasks = witness["levels"][k - 1][i - 1] * weights[i - 1]
-        return (f" Printed envy after arrival k = {k}: user i = {i} runs {tasks} tasks, {tasks / weights[h - 1]} by "
-                f"the weight of user h = {h} and {tasks / weights[i - 1]} by its own.")  # fmt: skip
-    if statement == "weight_order":
-        k, (i, h), weights = witness["k"], (witness["i"], witness["h"]), witness["weights"]
-        told = (f"user {u} brings {weights[u - 1]} and has {witness['levels'][k - 1][u - 1] * weights[u - 1]}"
-                for u in (i, h))  # fmt: skip
-        return f" After arrival {k}, {', '.join(told)}."
-    if "levels_under_lie" not in witness or "t" not in witness:
-        return ""
-    rows = (witness[name][witness["t"] - 1] for name in ("levels_under_lie", "levels"))
-    less = [f"user {u} has {a} instead of {b}" for u, (a, b) in enumerate(zip(*rows, strict=True), 1) if a < b]
-    return f" Under the lie, after arrival {witness['t']}, {', '.join(less)}." if less else ""
-
-
-def shown(witness: dict[str, Any]) -> dict[str, Any]:
-    """Give a witness as data; it has levels where it is a run of the mechanism."""
-    call = "[fb.dmfa_srq(demands, weights=weights).levels_at(k) for k in range(1, len(weights) + 1)]"
-    arguments = {name: witness[name] for name in ("weights", "demands")}
-    return as_data(call, witness["levels"], **arguments) if "levels" in witness else as_data(**arguments)
-
-
-def settled_for(statement: str, effort: Effort, subject: Mechanism) -> Part:
-    """Ask the solver for all real instances of the sizes of this effort."""
-    domain = "nonnegative" if subject.zeros else "positive"
-    asked = (settle(statement, n, m, demands=domain, mechanism=str(subject.smt)) for n, m in effort.sizes)
-    return settled(asked, partial(_says, statement), shown)
 
 
 def _arrival_by_arrival(demands: Any, weights: Any) -> Trajectory:
@@ -246,20 +211,16 @@ def attacked_claim(
     name: str,
     locator: str,
     statement: str,
-    check: Callable[[Any], Any] | None,
+    attack: Callable[[Effort, Mechanism], Part],
     *,
     kind: Kind,
     proof: str,
     mutant: Mechanism,
     variant: str = "as stated",
     mechanism: Mechanism = DMFA_SRQ,
-    solver: str | None = None,
-    attack: Callable[[Effort, Mechanism], Part] | None = None,
 ) -> None:
-    """Register a statement that the solver settles and the search attacks, by its check or in its own way."""
-    known = solver or name.split(".")[0]
-
-    @claim(
+    """Register a statement that a search attacks."""
+    claim(
         id=f"dmfa_srq.{name}",
         locator=locator,
         kind=kind,
@@ -268,39 +229,4 @@ def attacked_claim(
         variant=variant,
         mechanism=mechanism,
         mutant=replace(mutant, zeros=mechanism.zeros),
-    )
-    def _check(effort: Effort, subject: Mechanism) -> Evidence:
-        parts = [settled_for(known, effort, subject)]
-        if check is not None:
-            parts.append(attacked(check, effort, subject))
-        if attack is not None:
-            parts.append(attack(effort, subject))
-        return Evidence(tuple(parts))
-
-
-def refuted_claim(
-    name: str,
-    locator: str,
-    statement: str,
-    solver: str,
-    *,
-    kind: Kind,
-    variant: str,
-    mended: Mechanism | str,
-    mechanism: Mechanism = DMFA_SRQ,
-) -> None:
-    """Register a statement that the solver refutes; ``mended`` is the mechanism or the statement that is true."""
-    reading = mended if isinstance(mended, str) else solver
-    mutant = replace(DMFA_SRQ, name=f"statement {mended}") if isinstance(mended, str) else mended
-
-    @claim(
-        id=f"dmfa_srq.{name}",
-        locator=locator,
-        kind=kind,
-        statement=statement,
-        variant=variant,
-        mechanism=mechanism,
-        mutant=mutant,
-    )
-    def _check(effort: Effort, subject: Mechanism) -> Evidence:
-        return Evidence.of(settled_for(reading if subject is mutant else solver, effort, subject))
+    )(lambda effort, subject: Evidence.of(attack(effort, subject)))

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import as_data, in_words, searched
 from book.common.runs import stream
 from book.dmfa_srq import studies as study
-from book.dmfa_srq.attacks import DMFA_SRQ, FIGURE_1, STATIC, broken, floats, instances, settled_for
+from book.dmfa_srq.attacks import DMFA_SRQ, FIGURE_1, STATIC, broken, floats, instances
+from book.dmfa_srq.counterexamples import more_for_more, refuted_claim, static
 from fairbook.mechanisms.dmfa_srq import dmfa_srq, static_optimum
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.inputs import FloatArray
@@ -109,15 +111,17 @@ for _figure, _n in ((3, 100), (4, 500)):
     )(_rises(_n))
 
 
-claim(
-    id="dmfa_srq.contribution.across_users",
-    locator="Sections 3, 4",
+refuted_claim(
+    "contribution.across_users",
+    "Sections 3, 4",
+    "Who brings more gets at least as much as who brings less.",
+    more_for_more,
     kind="statement",
     variant="two users of one run",
-    statement="Who brings more gets at least as much as who brings less.",
-    mechanism=DMFA_SRQ,
-    mutant=STATIC,
-)(lambda effort, subject: Evidence.of(settled_for("weight_order", effort, subject)))
+    weights="1 1 5/4",
+    demands="1 1/4, 1/3 1, 1 3/4",
+    mended=partial(more_for_more, rule=static),
+)
 
 
 @claim(
@@ -159,7 +163,7 @@ def _contribution_own(effort: Effort, subject: Mechanism) -> Evidence:
     locator="Figure 5",
     kind="figure",
     mechanism=DMFA_SRQ,
-    mutant=replace(STATIC, smt=None),
+    mutant=STATIC,
     statement="The minimum dominant share lies below that of static weighted DRF and never below 1.",
 )
 def _figure_5(effort: Effort, subject: Mechanism) -> Evidence:
@@ -286,7 +290,7 @@ def _utilisation_average(effort: Effort, subject: Mechanism) -> Evidence:
     variant="each instance, every resource",
     statement="Utilisation is not lower than that of the static optimum.",
     mechanism=DMFA_SRQ,
-    mutant=replace(STATIC, smt=None),
+    mutant=STATIC,
 )
 def _utilisation_always(effort: Effort, subject: Mechanism) -> Evidence:
     rules: tuple[Any, ...] = (subject.run, static_optimum)

@@ -8,9 +8,9 @@ verdict is computed from the parts, never written down:
 parts                          theorems and other statements           figures and numbers
 =============================  ======================================  ================================
 all true                       ``holds``, if a proof is in the text    ``reproduced``
-                               and a solver, a search or a
-                               computation was at work;
-                               without a proof ``undetermined``
+                               and a search or a computation
+                               was at work; without a proof
+                               ``undetermined``
 some true, some false          ``partly``                              ``partly``
 all false                      ``refuted``, if each has a witness      ``not reproduced``
 otherwise (some open)          ``undetermined``                        ``nothing to compare``, but
@@ -51,7 +51,7 @@ __all__ = [
     "compute",
 ]
 
-Grade = Literal["proof", "smt", "search", "witness", "numbers"]
+Grade = Literal["proof", "search", "witness", "numbers"]
 Kind = Literal["lemma", "theorem", "algorithm", "complexity", "equation", "statement", "extension", "figure", "number"]
 
 #: Columns of a row of the ledger.
@@ -77,7 +77,7 @@ REVERSED = "More often the other way round than as printed."
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard to look: counts and deterministic resource limits, never seconds.
+    """How hard to look: counts, never seconds.
 
     Attributes
     ----------
@@ -86,22 +86,19 @@ class Effort:
         Repetitions of an experiment.
     evaluations : int
         Mechanism evaluations of one adversarial search.
-    sizes : tuple of (n, m)
-        Users and resources for which the solver settles a statement.
     seed : int
     """
 
     name: Literal["quick", "full"]
     runs: int
     evaluations: int
-    sizes: tuple[tuple[int, int], ...]
     seed: int = 2016
 
 
 #: Seconds a claim: for notebooks and for every run of the checks.
-QUICK = Effort("quick", runs=60, evaluations=2_000, sizes=((3, 2),))
+QUICK = Effort("quick", runs=60, evaluations=2_000)
 #: The repetitions of the papers and deep searches: what the stored ledger is computed with.
-FULL = Effort("full", runs=1000, evaluations=40_000, sizes=((3, 2), (5, 3)))
+FULL = Effort("full", runs=1000, evaluations=40_000)
 
 
 @dataclass(frozen=True)
@@ -113,15 +110,12 @@ class Mechanism:
     name : str
     run : callable
         The mechanism, with the signature that the claim's check expects.
-    smt : str or None
-        The name under which the solver's encodings know it, if they do.
     zeros : bool
         Whether demands may be zero.
     """
 
     name: str
     run: Callable[..., Any]
-    smt: str | None = None
     zeros: bool = False
 
 
@@ -196,7 +190,7 @@ def _verdict(kind: Kind, evidence: Evidence, proof: str | None) -> str:
     if all(answers):
         if kind in FIGURE_KINDS:
             return good
-        worked = any(part.grade in ("smt", "search", "numbers") and part.size > 0 for part in evidence.parts)
+        worked = any(part.grade in ("search", "numbers") and part.size > 0 for part in evidence.parts)
         return good if proof is not None and worked else "undetermined"
     if any(answers):
         return "partly"
