@@ -23,42 +23,42 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.kernels import INSIDE, kernel
-from fairbook.mechanisms.choices import Engine, check_choice
-from fairbook.mechanisms.drf import FAR_APART, in_fractions, used_up_at
+from fairbook.mechanisms.choices import Engine
 from fairbook.mechanisms.saved import Stateful, names_for_json
 from fairbook.model.allocation import Allocation, used_up
 from fairbook.model.dynamic import DynamicAllocation
-from fairbook.model.exact import exact_instance
+from fairbook.model.exact import by_rule, exact_instance
 from fairbook.model.inputs import (
     LARGEST,
     SMALLEST,
     FloatArray,
     Named,
+    as_demands,
     as_positive,
+    check_apart,
     check_demands,
     check_newcomer,
     check_positive,
-    demand_matrix,
     names_or_number,
     per_resource,
     per_user,
-    refuse,
 )
 from fairbook.model.instance import takes_instance
 from fairbook.model.result import labels_or_positions, position
 
 __all__ = ["DmfaSrq", "dmfa_srq", "dmfa_srq_rule", "exact_levels", "static_optimum", "static_optimum_rule"]
 
-#: Up to so many arrivals whose weights are far apart are worked out in fractions: seconds.
-EXACT = 100
-
 
 def lower_highest(levels: dict[int, Any], need: Sequence[Any], pool: Any) -> None:
-    """Lower the highest levels to the largest common one at which all fits."""
-    order = sorted(levels, key=lambda i: levels[i])
-    cap = [levels[i] for i in order]
-    ends = [used_up_at([need[i][j] for i in order], cap, pool) for j in range(len(need[0]))]
-    common = min(end for end in ends if end is not None)
+    """Lower the highest levels to the largest common one at which all fits: all rise to it at once, from zero."""
+    order, common, left = sorted(levels, key=lambda i: levels[i]), 0 * pool, [pool] * len(need[0])
+    for place, i in enumerate(order):
+        growth = [sum(column) for column in zip(*(need[other] for other in order[place:]), strict=True)]
+        step = min([levels[i] - common, *(x / g for x, g in zip(left, growth, strict=True) if g > 0)])
+        common += step
+        left = [x - g * step for x, g in zip(left, growth, strict=True)]
+        if common < levels[i]:
+            break
     levels.update({i: min(y, common) for i, y in levels.items()})
 
 
@@ -174,54 +174,33 @@ def _rise(top: int, level: Any, rate: Any, slack: Any) -> tuple[int, int]:
 
 
 @kernel()
-def _run(demands: Any, weights: Any, levels: Any, binding: Any) -> bool:
-    """All arrivals. Returns False at the first entry that is not valid."""
+def _run(demands: Any, weights: Any, levels: Any, binding: Any) -> None:
+    """All arrivals."""
     n, m = demands.shape
     level, rate, slack = np.empty(n), np.empty((n, m)), np.zeros(m)
     top = -1
     for k in range(n):
-        weight = weights[k]
-        valid = weight >= SMALLEST and weight <= LARGEST  # false for NaN, too
-        largest = 0.0
-        for j in range(m):
-            d = demands[k, j]
-            valid &= d == 0.0 or (d >= SMALLEST and d <= LARGEST)
-            largest = max(largest, d)
-        if not valid or largest == 0.0:
-            return False
         top += 1
         level[top] = 0.0
+        scale = weights[k] / demands[k].max()
         for j in range(m):
-            rate[top, j] = demands[k, j] * (weight / largest)
-            slack[j] += weight
+            rate[top, j] = demands[k, j] * scale
+            slack[j] += weights[k]
         top, binding[k] = _rise(top, level, rate, slack)
         levels[k] = level[top]
-    return True
-
-
-def exact_run(demands: FloatArray, weights: FloatArray) -> tuple[FloatArray, NDArray[np.int32]]:
-    """Work out :func:`dmfa_srq_rule` in fractions of the doubles; give levels, rounded once, and what binds."""
-    table = dmfa_srq_rule(in_fractions(demands), weights=in_fractions(weights))
-    return np.array([float(M) for M, *_ in table]), np.array([stop for _, stop, _ in table], dtype=np.int32)
-
-
-def exact_static(demands: FloatArray, weights: FloatArray) -> tuple[FloatArray, NDArray[np.int32]]:
-    """Work out :func:`static_optimum_rule` likewise."""
-    table = static_optimum_rule(in_fractions(demands), weights=in_fractions(weights))
-    return np.array([float(M) for M, _ in table]), np.array([stop for _, stop in table], dtype=np.int32)
-
-
-def _checked_shapes(demands: Any, weights: Any) -> tuple[Named, FloatArray]:
-    named = demand_matrix(demands)
-    return named, per_user(weights, len(named.values), named.users, "weights")
 
 
 def checked_arrivals(demands: Any, weights: Any) -> tuple[Named, FloatArray]:
     """Check demands (n, m) and amounts that users bring (n,), in order of arrival."""
-    named, amounts = _checked_shapes(demands, weights)
-    check_demands(named.values)
+    named = as_demands(demands)
+    amounts = per_user(weights, len(named.values), named.users, "weights")
     check_positive(amounts, "weights")
     return named, amounts
+
+
+def _told(table: Sequence[Any]) -> tuple[FloatArray, NDArray[np.int32]]:
+    """Give what a rule says as arrays: levels, rounded once, and what binds."""
+    return np.array([float(one[0]) for one in table]), np.array([one[1] for one in table], dtype=np.int32)
 
 
 @takes_instance
@@ -256,7 +235,7 @@ def dmfa_srq(demands: Any, *, weights: Any, engine: Engine = "fast") -> DynamicA
     ``tasks_at`` costs O(k m) a call. After 10^6 arrivals the constraints hold to about 1e-13.
     What is left of a resource is a difference of large numbers, and a newcomer with little weight may live on it: a
     level is right to about 1e-15 times the pool over the newcomer's weight, so to 1e-8 where weights and demands lie
-    within 10^6. Where weights lie more than 10^8 apart, up to 100 arrivals are worked out in fractions.
+    within 10^6. Weights more than 10^8 apart are refused; ``engine="plain"`` takes them.
 
     References
     ----------
@@ -272,15 +251,15 @@ def dmfa_srq(demands: Any, *, weights: Any, engine: Engine = "fast") -> DynamicA
     >>> r.levels.round(4)
     array([1.    , 1.3333, 1.    ])
     """
-    check_choice(engine, "engine", Engine)
-    named, amounts = _checked_shapes(demands, weights)
-    n = len(amounts)
-    levels, binding = np.empty(n), np.empty(n, dtype=np.int32)
-    if not _run(named.values, amounts, levels, binding):
-        refuse(named.values, amounts)
-    if engine == "plain" or (n <= EXACT and amounts.max() / amounts.min() >= FAR_APART):
-        levels, binding = exact_run(named.values, amounts)
-    return DynamicAllocation(levels, binding, named.values, amounts, named.users, named.resources, exact=exact_run)
+    named, amounts = checked_arrivals(demands, weights)
+    if engine == "plain":
+        levels, binding = _told(by_rule(dmfa_srq_rule, demands=named.values, weights=amounts))
+    else:
+        check_apart(amounts.max() / amounts.min(), "weights")
+        levels, binding = np.empty(len(amounts)), np.empty(len(amounts), dtype=np.int32)
+        _run(named.values, amounts, levels, binding)
+    names = named.users, named.resources
+    return DynamicAllocation(levels, binding, named.values, amounts, *names, exact=dmfa_srq_rule)
 
 
 def exact_levels(demands: Sequence[Sequence[Any]], weights: Sequence[Any]) -> list[Fraction]:
@@ -358,12 +337,10 @@ def static_optimum(demands: Any, *, weights: Any, engine: Engine = "fast") -> Dy
     array([1.    , 1.3333, 1.1429])
     """
     named, amounts = checked_arrivals(demands, weights)
-    n = len(amounts)
-    levels, binding = np.empty(n), np.empty(n, dtype=np.int32)
-    check_choice(engine, "engine", Engine)
     if engine == "plain":
-        levels, binding = exact_static(named.values, amounts)
+        levels, binding = _told(by_rule(static_optimum_rule, demands=named.values, weights=amounts))
     else:
+        levels, binding = np.empty(len(amounts)), np.empty(len(amounts), dtype=np.int32)
         _anew(named.values, amounts, levels, binding)
     return DynamicAllocation(
         levels,
@@ -374,7 +351,7 @@ def static_optimum(demands: Any, *, weights: Any, engine: Engine = "fast") -> Dy
         named.resources,
         irrevocable=False,
         mechanism="static_optimum",
-        exact=exact_static,
+        exact=static_optimum_rule,
     )
 
 
@@ -396,7 +373,7 @@ class DmfaSrq(Stateful):
     With ``contribution="stays"`` all four theorems survive. With ``contribution="leaves"`` allocations must be
     able to shrink: irrevocability is lost, and with it strategy-proofness; the chapter gives proof and witness.
     Amounts are kept in doubles: a level is right to about 1e-15 times the pool over the newcomer's weight. Where
-    weights lie further apart than 10^8, :func:`dmfa_srq` on a list of up to 100 arrivals is exact.
+    weights lie further apart than 10^8, :func:`dmfa_srq` with ``engine="plain"`` is exact.
 
     Examples
     --------

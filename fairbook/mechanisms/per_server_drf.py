@@ -12,7 +12,7 @@ from fairbook.kernels import kernel
 from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.drf import drf_by_task_rule
 from fairbook.mechanisms.engines.placing import tasks_at_most
-from fairbook.mechanisms.engines.whole_tasks import by_task
+from fairbook.mechanisms.engines.whole_tasks import serve
 from fairbook.mechanisms.machines import as_placement, in_fractions
 from fairbook.model.inputs import FloatArray, as_weights
 from fairbook.model.instance import takes_instance
@@ -91,8 +91,7 @@ def _fill(
                 able[i] &= has[r] or demands[i, r] == 0.0
         one, some = np.zeros(n), np.zeros(able.sum())
         if len(some) > 0:
-            rest, why = np.empty(has.sum()), np.empty(len(some), np.int64)
-            by_task(demands[able][:, has], size[has], weights[able], left[able], False, some, rest, why)
+            serve(demands[able][:, has] / size[has], weights[able], left[able], 0.0, 1, False, some)
             one[able] = some
         total, again = int(one.sum()), np.inf
         for i in range(n):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from fairbook.errors import InvalidInput
-from fairbook.mechanisms.choices import Engine, check_choice
-from fairbook.mechanisms.drf import in_fractions
-from fairbook.mechanisms.engines.whole_tasks import TIED, serve
+from fairbook.mechanisms.choices import Engine
+from fairbook.mechanisms.engines.whole_tasks import TIED, check_count, serve
 from fairbook.mechanisms.readings import Ties
 from fairbook.model.allocation import Allocation
+from fairbook.model.exact import by_rule
 from fairbook.model.inputs import as_capacities, as_demands, as_max_tasks, as_weights
 from fairbook.model.instance import takes_instance
 
@@ -112,41 +110,28 @@ def sequential_minmax(
     >>> sequential_minmax([[5], [12]], capacities=[20]).tasks
     array([4., 0.])
     """
-    check_choice(ties, "ties", Ties)
-    check_choice(engine, "engine", Engine)
     named = as_demands(demands)
     n, m = named.values.shape
     pool = as_capacities(capacities, m, named.resources)
     scaled = as_weights(weights, n, named.users)
     bounds = np.floor(as_max_tasks(max_tasks, n, named.users))
     share = named.values / pool
-    largest = share.max(axis=1)
-    possible = np.minimum(bounds, 1.0 / largest)
-    # all together no more than what each could run alone, and each takes that much of one of m resources
-    most = min(possible.sum(), m / largest.min())
-    if most > 1e8:
-        raise InvalidInput(
-            "demands",
-            "must be large enough that surely at most 1e8 whole tasks fit the pool",
-            f"up to {most:.3g} tasks",
-        )
-    tasks, bottlenecks = np.zeros(n), np.full(n, -1, dtype=np.int64)
+    check_count(share, bounds)
+    tasks = np.zeros(n)
     if engine == "plain":
-        exact = {"weights": scaled, "capacities": pool, "max_tasks": bounds}
-        found = {name: in_fractions(one) for name, one in exact.items()}
-        rule = sequential_minmax_rule(in_fractions(named.values), **found, ties=ties, near=Fraction(TIED))
-        tasks, bottlenecks = np.array(rule[0], dtype=np.float64), np.array(rule[1])
+        given = {"weights": scaled, "capacities": pool, "max_tasks": bounds}
+        rule = by_rule(sequential_minmax_rule, demands=named.values, **given, ties=ties, near=TIED)
+        tasks, stops = np.array(rule[0], dtype=np.float64), np.array(rule[1])
     else:
-        sign, per_task = 1 if ties == "first" else -1, largest / scaled
         # the largest level never falls, so it is the user's own level after the task that counts
-        serve(share, per_task, np.minimum(bounds, possible + 2), 1.0, sign, False, tasks, np.empty(m), bottlenecks)
+        stops = serve(share, scaled, bounds, 1.0, 1 if ties == "first" else -1, False, tasks)
     return Allocation(
         tasks,
         named.values,
         scaled,
         pool,
         bounds,
-        bottlenecks,
+        stops,
         named.users,
         named.resources,
         mechanism="sequential_minmax",

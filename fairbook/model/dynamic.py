@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fairbook.kernels import kernel
 from fairbook.model.allocation import Allocation, used_up
+from fairbook.model.exact import by_rule
 from fairbook.model.inputs import FloatArray, Names, as_tolerance, as_whole
 from fairbook.model.result import Result, labelled, position, use_columns
 
@@ -173,7 +174,9 @@ class DynamicAllocation(Result):
 
     @cached_property
     def _exact_levels(self) -> Any:
-        return self.exact(self.demands, self.weights)[0] if self.exact and len(self) <= 100 else None
+        if self.exact is None or len(self) > 100:
+            return None
+        return np.array([float(M) for M, *_ in by_rule(self.exact, demands=self.demands, weights=self.weights)])
 
     def raised_at(self, k: int | None = None) -> NDArray[np.int64]:
         """Arrival (from 1) at which each of the first k users last gained, shape (k,). Cost O(k)."""

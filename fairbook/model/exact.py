@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -13,7 +14,23 @@ import pandas as pd
 from fairbook.errors import InvalidInput
 from fairbook.model.inputs import as_capacities, as_demands, as_max_tasks, as_weights, number_of_dimensions
 
-__all__ = ["as_fractions", "exact_instance"]
+__all__ = ["as_fractions", "by_rule", "exact_instance", "in_fractions"]
+
+
+def in_fractions(values: Any) -> Any:
+    """Give arrays and lists of doubles as lists of fractions; inf is None, and what is no double stays as it is."""
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    if isinstance(values, list):
+        return [in_fractions(one) for one in values]
+    if not isinstance(values, float):
+        return values
+    return None if values == np.inf else Fraction(values)
+
+
+def by_rule(rule: Callable[..., Any], **given: Any) -> Any:
+    """Work a rule out in fractions of the doubles that are given: the engine "plain" of every mechanism."""
+    return rule(**{name: in_fractions(value) for name, value in given.items()})
 
 
 def as_fractions(values: Any, argument: str, index: tuple[int, ...] = ()) -> list[Any]:

@@ -25,6 +25,8 @@ __all__ = ["LARGEST", "SMALLEST", "as_capacities", "as_demands", "as_max_tasks",
 #: Positive inputs lie between these two, so that no product or quotient of four of them (weight over the sum of
 #: weights, demand over capacity) leaves the range of a double: no rate is rounded to zero or infinity.
 SMALLEST, LARGEST = 1e-75, 1e75
+#: Users whose parts of a resource, at one level, are further apart are not told apart by doubles.
+FAR_APART = 1e8
 
 _MOST = 10**7  # users or resources that are only counted, not named
 
@@ -286,6 +288,13 @@ def check_amounts(values: FloatArray, argument: str, *, zero: bool = True) -> No
     raise_at_first(values < 0 if zero else values <= 0, argument, negative, values)
     rule = f"must be {'zero or ' if zero else ''}between {SMALLEST:g} and {LARGEST:g}"
     raise_at_first((values > LARGEST) | ((values > 0) & (values < SMALLEST)), argument, rule, values)
+
+
+def check_apart(apart: float, argument: str = "weights and demands") -> None:
+    """Refuse what doubles cannot tell apart: the largest part of a resource over the smallest, at one level."""
+    if not apart < FAR_APART:
+        rule = f"must give users of one resource parts of it within {FAR_APART:g} of each other"
+        raise InvalidInput(argument, f'{rule} in doubles (engine="plain" takes fractions)', f"{apart:.3g}")
 
 
 def as_number(value: Any, argument: str, low: float = 0.0, high: float = np.inf) -> float:

@@ -6,14 +6,36 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from fairbook.errors import InvalidInput
 
-__all__ = ["Instance", "takes_instance"]
+__all__ = ["Instance", "check_choice", "checks_choices", "takes_instance"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+def check_choice(value: Any, argument: str, kind: Any) -> None:
+    """Raise InvalidInput unless the value is one of those of a Literal type."""
+    if not isinstance(value, str) or value not in get_args(kind):
+        raise InvalidInput(argument, f"must be one of {', '.join(get_args(kind))}", value)
+
+
+def checks_choices(function: Callable[P, R]) -> Callable[P, R]:
+    """Check, of the arguments by keyword, those whose type is a Literal."""
+
+    @functools.cache
+    def choices() -> dict[str, Any]:
+        return {name: kind for name, kind in get_type_hints(function).items() if get_origin(kind) is Literal}
+
+    @functools.wraps(function)
+    def run(*data: Any, **options: Any) -> Any:
+        for name in options.keys() & choices():
+            check_choice(options[name], name, choices()[name])
+        return cast(Any, function)(*data, **options)
+
+    return cast(Callable[P, R], run)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +90,14 @@ class Instance:
 
 
 def takes_instance(mechanism: Callable[P, R]) -> Callable[P, R]:
-    """Let an :class:`Instance` stand for the data of a mechanism, its first argument."""
+    """Let an :class:`Instance` stand for the data of a mechanism, its first argument, and check its choices."""
     # tasks that are submitted, period by period, are bounds as well
     parameters = inspect.signature(mechanism).parameters
     called = {"max_tasks" if name == "tasks" else name: name for name in parameters}
     by_place = [name for name, one in parameters.items() if one.kind is not one.KEYWORD_ONLY]
     by_name = ", ".join(f"{name}=" for name in Instance.__dataclass_fields__ if name in {*called} - {*by_place})
+
+    checked = checks_choices(mechanism)
 
     @functools.wraps(mechanism)
     def run(demands: Any, *data: Any, **options: Any) -> Any:
@@ -81,10 +105,10 @@ def takes_instance(mechanism: Callable[P, R]) -> Callable[P, R]:
             rule = f"of {mechanism.__name__} beyond {', '.join(by_place)} must be given by name"
             raise InvalidInput("arguments", f"{rule}, as {by_name}" if by_name else rule, data[len(by_place) - 1])
         if not isinstance(demands, Instance):
-            return mechanism(demands, *data, **options)
+            return cast(Any, checked)(demands, *data, **options)
         if data or any(name in options for name in Instance.__dataclass_fields__):
             raise InvalidInput("demands", "must come alone where they are an Instance", demands)
         given = demands.arguments(tuple(called), mechanism.__name__)
-        return cast(Any, mechanism)(**{called[name]: value for name, value in given.items()}, **options)
+        return cast(Any, checked)(**{called[name]: value for name, value in given.items()}, **options)
 
     return cast(Callable[P, R], run)
