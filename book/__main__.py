@@ -6,7 +6,7 @@ import inspect
 import io
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import pandas as pd
 from joblib import parallel_config
 
 from book.common import checkout, results
-from book.common.claims.command import add_claims
+from book.common.claims.command import add_claims, check_paper
 from book.common.raw.digests import DigestReport
 from book.common.results import StaleResult
 from book.common.stored import stored_results
@@ -23,24 +23,34 @@ from fairbook.cli.common import (
     Parser,
     Refused,
     add_command,
-    check_paper,
-    counted,
     note,
     progress,
     serve,
     shown,
-    whole,
 )
 from fairbook.files import write_whole
+from fairbook.progress import bar
 
 #: The traces that have a digest in ``data/``.
 _TRACES = ("google2011", "alibaba2017", "alibaba_gpu2023")
 
 
+def _whole(least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\d{1,18}", text, re.ASCII) or int(text) < least:
+            raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, got {shown(text)}")
+        return int(text)
+
+    return read
+
+
 def _add_runs(parser: argparse.ArgumentParser) -> None:
     """Declare where repeated runs are computed."""
     parser.add_argument(
-        "--workers", type=whole(1), metavar="N", help="processes that share the repeated runs (default: this one alone)"
+        "--workers",
+        type=_whole(1),
+        metavar="N",
+        help="processes that share the repeated runs (default: this one alone)",
     )
 
 
@@ -80,7 +90,7 @@ def _figures(options: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     chosen = [(key, name) for key, name in wanted if not options.only or name in options.only]
     with _running(options):
-        for key, name in counted({f"{key}/{name}": (key, name) for key, name in chosen}, "figures", options):
+        for key, name in bar(chosen, shown=progress(options), desc="figures", leave=False):
             frame = _frame(key, name, options)
             written = {"csv": frame.to_csv(index=False, lineterminator="\n").encode()}
             draw = getattr(importlib.import_module(f"book.{key}.figures"), name, None)
@@ -141,8 +151,10 @@ def _results(options: argparse.Namespace) -> int:
             raise Refused(f"--only {shown(name)} is none of the stored results {', '.join(known)}")
     chosen = {name: compute for name, compute in known.items() if not options.only or name in options.only}
     with _running(options):
-        wanted = {n: (n, one) for n, one in chosen.items() if options.full and (options.force or _state(n) != "fresh")}
-        for name, compute in counted(wanted, "results", options):
+        wanted = [
+            (name, one) for name, one in chosen.items() if options.full and (options.force or _state(name) != "fresh")
+        ]
+        for name, compute in bar(wanted, shown=progress(options), desc="results", leave=False):
             compute()
             print(f"{name}: computed", flush=True)
     states = {name: _state(name) for name in chosen}
@@ -195,8 +207,8 @@ def _add_figures(commands: Any) -> None:
     )
     parser.add_argument("--paper", metavar="KEY", help="only this paper")
     parser.add_argument("--only", nargs="+", action="extend", metavar="FIGURE", help="only these, such as fig5")
-    parser.add_argument("--runs", type=whole(1), metavar="N", help="repetitions (default: as in the paper)")
-    parser.add_argument("--seed", type=whole(0), metavar="S", help="root seed (default: that of the book)")
+    parser.add_argument("--runs", type=_whole(1), metavar="N", help="repetitions (default: as in the paper)")
+    parser.add_argument("--seed", type=_whole(0), metavar="S", help="root seed (default: that of the book)")
     parser.add_argument("--output", required=True, metavar="DIR", help="folder, made if absent")
     parser.add_argument(
         "--format",

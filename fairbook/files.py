@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
 
 def write_whole(files: Mapping[Path, bytes], *, mode: int | None = None) -> None:
@@ -29,43 +30,30 @@ def write_whole(files: Mapping[Path, bytes], *, mode: int | None = None) -> None
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_whole({Path(folder, "a"): b"1", Path(folder, "b"): b"2"})
     ...     sorted(os.listdir(folder))
     ['a', 'b']
     """
-    waiting: list[tuple[str, Path]] = []
+    waiting: list[tuple[Path, Path]] = []
     try:
         for name, content in files.items():
             target = Path(os.path.realpath(name))
-            _check_target(target)
+            if os.path.lexists(target) and not (target.is_file() and os.access(target, os.W_OK)):
+                raise PermissionError(errno.EACCES, "Not a file that may be written", str(target))
+            temporary = target.with_name(f".{target.name[:50]}.{uuid4().hex}.part")
+            waiting.append((temporary, target))
             try:
-                handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:50]}.", suffix=".part")
+                temporary.write_bytes(content)
             except OSError as error:  # it names the temporary file, which nobody has asked for
                 raise OSError(error.errno, error.strerror, str(name)) from None
-            waiting.append((temporary, target))
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(temporary, _permissions(target) if mode is None else mode)  # mkstemp makes private files
+            if mode is not None or target.exists():
+                temporary.chmod(target.stat().st_mode if mode is None else mode)
         while waiting:
             os.replace(*waiting[0])
             waiting.pop(0)
     finally:
         for temporary, _ in waiting:
-            Path(temporary).unlink(missing_ok=True)
-
-
-def _check_target(target: Path) -> None:
-    """Refuse what a file must not take the place of: anything but a file, or one that its owner made read-only."""
-    if os.path.lexists(target) and not (target.is_file() and os.access(target, os.W_OK)):
-        raise PermissionError(errno.EACCES, "Not a file that may be written", str(target))
-
-
-def _permissions(target: Path) -> int:
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0o077)  # it can only be read by setting it
-    os.umask(mask)
-    return 0o666 & ~mask
+            with suppress(OSError):  # it may never have been there
+                temporary.unlink()

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
-from typing import Any
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any, Self
 
 from fairbook.errors import InvalidInput
 
 
-class _NoBar(AbstractContextManager["_NoBar"]):
+class _NoBar(list[Any]):
     """What stands in for a bar: the items, and calls that do nothing."""
 
     n = 0
 
-    def __init__(self, items: Iterable[Any]) -> None:
-        self._items = items
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._items)
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(self, *_: object) -> None:
         """Leave errors alone."""
 
     def update(self, n: int) -> None:
-        """Draw nothing."""
-
-    def set_postfix_str(self, text: str) -> None:
         """Draw nothing."""
 
 
@@ -41,10 +35,8 @@ def bar(items: Iterable[Any] | None = None, *, shown: bool, **how: Any) -> Any:
     if not isinstance(shown, bool):
         raise InvalidInput("progress", "must be True or False", shown)
     if shown:
-        try:
+        with suppress(ImportError):
             from tqdm import tqdm
 
             return tqdm(items, **how)
-        except ImportError:
-            pass
     return _NoBar(items or ())

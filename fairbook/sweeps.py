@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from fairbook.errors import InvalidInput, MissingDependency
+from fairbook.errors import MissingDependency
+from fairbook.model.inputs import as_whole
 from fairbook.progress import bar
 
 __all__ = ["sweep"]
@@ -61,10 +62,8 @@ def sweep(
     >>> sweep(abs, [-1, 2, -3])
     [1, 2, 3]
     """
-    if not callable(call):
-        raise InvalidInput("call", "must be callable", call)
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-        raise InvalidInput("workers", "must be a whole number of at least 1, or None", workers)
+    if workers is not None:
+        as_whole(workers, "workers", 1)
     listed = list(jobs)
     arrived: Any = map(call, listed)
     try:

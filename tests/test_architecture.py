@@ -19,7 +19,7 @@ MAY: dict[str, set[str]] = {
     "metrics": {"errors", "model"},
     "properties": {"errors", "mechanisms", "metrics", "model"},
     "traces": {"errors"},
-    "sweeps": {"errors", "progress"},
+    "sweeps": {"errors", "model", "progress"},
     "cli": {"errors", "exports", "files", "mechanisms", "model", "progress"},
     "__main__": {"cli"},
 }

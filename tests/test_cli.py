@@ -69,25 +69,18 @@ def test_examples_of_the_help_are_understood() -> None:
         assert callable(parsers()[""].parse_args(shlex.split(line)[1:]).run)
 
 
-def completed(*words: str) -> list[str]:
-    """Give what bash offers for the last of these words."""
-    lines = [
-        run("completion", "bash")[1],
-        f"COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}",
-        "_fairbook",
-    ]
-    script = "\n".join([*lines, 'printf "%s\\n" "${COMPREPLY[@]}"'])
-    return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
+def completed(line: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Give what is offered for the last word of a line."""
+    monkeypatch.setenv("COMP_LINE", line)
+    return run("completion", "words", "fairbook", "word", "before")[1].split()
 
 
-def test_shells_complete_commands_options_and_choices() -> None:
-    assert completed("fairbook", "c") == ["completion"]
-    assert completed("fairbook", "allocate", "u.csv", "--mech") == ["--mechanism"]
-    assert "tv_drf" in completed("fairbook", "allocate", "--mechanism", "")
-    assert completed("fairbook", "completion", "z") == ["zsh"]
-    zsh, fish = (run("completion", shell)[1] for shell in ("zsh", "fish"))
-    assert zsh.startswith("autoload -U +X bashcompinit")
-    assert "'__fish_seen_subcommand_from allocate' -l mechanism -x -a 'drf " in fish
+def test_shells_complete_commands_options_and_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert completed("fairbook c", monkeypatch) == ["completion"]
+    assert completed("fairbook allocate u.csv --mech", monkeypatch) == ["--mechanism"]
+    assert "tv_drf" in completed("fairbook allocate --mechanism ", monkeypatch)
+    assert completed("fairbook completion z", monkeypatch) == ["zsh"]
+    assert all("fairbook completion words" in run("completion", shell)[1] for shell in ("bash", "zsh", "fish"))
 
 
 def test_the_command_line_itself_loads_nothing_heavy() -> None:
@@ -227,7 +220,7 @@ def test_recomputed_claims(registered: dict[str, Claim]) -> None:
     assert set(frame["effort"]) == {"quick"}
     _, out, err = run_laboratory("claims", "--recompute", "--effort", "full", "--format", "csv", "--progress")
     assert set(pd.read_csv(io.StringIO(out))["effort"]) == {"full"}
-    assert "one.second.b" in err
+    assert "claims, full" in err
 
 
 def test_mutants(registered: dict[str, Claim]) -> None:

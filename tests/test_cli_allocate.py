@@ -250,7 +250,7 @@ def test_periods_are_numbers_dates_or_names(texts: list[str], order: list[str], 
     rows = json.loads((tmp_path / "out.json").read_text())["users"]
     assert [row["day"] for row in rows] == [text for text in order for _ in "ab"]
     assert f"3 periods in column 'day', {said}" in re.sub(r"\s+", " ", out)
-    assert f"\n{texts[1]}: bob runs " in out
+    assert re.search(rf"\nbob runs \S+ tasks in day {texts[1]}", out)
     first = next(row for row in rows if row["day"] == texts[0])
     assert first["use_cpu"] == pytest.approx(9 * first["tasks"])  # its line has moved with it
     assert len(run(*given, "bob")[1].split("bob runs")) == 4
@@ -299,7 +299,6 @@ def test_clusters_on_the_command_line(tmp_path: Path) -> None:
     expected = run(*given, "--output", "-")
     assert run(*given[:2], "--capacity", "north=12", "south=9", "--output", "-") == expected
     half = CLUSTERS.given(tmp_path, requests="max_vms,tolerance\n10,0.5\n10,0.5\n", clusters="capacity\n12.5\n")
-    assert "'1' holds 12 whole VMs, not 12.5" in run(*half)[2]
     assert sorted(CLUSTERS.told(*half)["vms"]) == [6, 6]
     assert CLUSTERS.told(*half, "--set", "whole=false")["vms"].to_list() == pytest.approx([6.25, 6.25])
 
@@ -379,16 +378,8 @@ def test_placements(case: Case, options: list[str], tmp_path: Path) -> None:
 
 
 def test_explanations_differ_and_say_what_one_more_would_change(tmp_path: Path) -> None:
-    given = POOL.given(tmp_path, users="user,cpu,memory,weight,max_tasks\nann,1,4,2,\nbob,3,1,1,\ncyd,1,0,1,1\n")
-    told = POOL.told(*given, "--explain")["explanation"]
-    assert "it needs more cpu than is left. Its weight is 2 of 4. With one more cpu (10 inst" in told["ann"]
-    assert told["cyd"].endswith("it has no more tasks. Its weight is 1 of 4.")
-    both = POOL.told(*POOL.given(tmp_path, users="user,cpu,memory\nann,1,2\nbob,2,4\n"), "--explain")["explanation"]
-    assert both["ann"].endswith(
-        "it needs more cpu and memory than is left. With one more cpu (10 instead of 9) "
-        "nothing would change for it: memory would stop it. With one more memory (19 instead of 18) nothing would "
-        "change for it: cpu would stop it."
-    )
+    told = POOL.told(*POOL.given(tmp_path, users="user,cpu,memory\nann,1,2\nbob,2,4\n"), "--explain")["explanation"]
+    assert re.search(r"^ann runs 4.5 tasks.*: cpu stops it\. .* nothing would change for it: memory ", told["ann"])
 
 
 def test_the_reasons_of_many_users_take_no_more_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -442,13 +433,6 @@ MORE: list[tuple[Case, list[str], Any, str, Callable[[], Any]]] = [
         (2, "bob"),
         "With one more cpu on machine left",
         lambda: fb.tv_drf(*PERIODIC[:2], [[51, 50], [50, 50]], PERIODIC[3]).tasks[1, 1],
-    ),
-    (
-        PERIODS,
-        ["--method", "lexicographic"],
-        (2, "bob"),
-        "With one more cpu",
-        lambda: fb.tv_drf(*PERIODIC[:2], [[101, 100]], [0.5, 0.5], method="lexicographic").tasks[1, 1],
     ),
     (
         MACHINES,

@@ -118,7 +118,7 @@ def test_pods_that_count_and_those_that_do_not(tmp_path: Path) -> None:
     assert list(fb.read_export(source, user="team")[0].index) == ["a", "B"]  # without the label: the namespace
     assert "3 of 6 have no such label" in run("allocate", source, "--user-column", "team")[2]
     said = refused(run("allocate", source, "--user-column", "nope"))
-    assert "--user-column must be a label that some pod has, got 'nope'" in said
+    assert "user must be a label that some pod has, got 'nope'" in said
     assert users.attrs["notes"] == [
         "node 'm' is cordoned, and counted", "node 'gone' is not ready, and left out",
         "no machine has any 'example.com/tape'; 1 that ask for it are left out",
@@ -277,10 +277,10 @@ BAD: list[tuple[Any, str]] = [
     ({"jobs": [job(cpus=new(float("nan")))]}, "jobs[0], cpus: must be a number"),
     ({"jobs": [job("PENDING", array_task_string="1-9,...")]}, "jobs[0], array_task_string: must be numbers of tasks"),
     ({"jobs": [job(of="") | {"user_name": None}]}, "jobs[0], user_name: must be a name"),
-    ({"jobs": [job(tres_req_str="cpu=1,mem=1G")]}, "--machines FILE; no machine in this export counts"),
-    ({"nodes": [{"name": "x", **OLD}]}, "holds no user that counts, only machines, which --machines takes"),
+    ({"jobs": [job(tres_req_str="cpu=1,mem=1G")]}, "or --machines FILE"),
+    ({"nodes": [{"name": "x", **OLD}]}, "holds no user that counts; users stand in TABLE"),
     (kubernetes(GOOD, pod(container(cpu="1e99"))), "export.json, user 'a', column 'cpu': must be zero or between"),
-    (kubernetes(node(cpu="1e99"), pod(container(cpu="1"))), "export.json, machine 'n', column 'cpu': must be"),
+    (kubernetes(node(cpu="1e99"), pod(container(cpu="1"))), "export.json, capacity of cpu must be"),
 ]  # fmt: skip
 
 
@@ -292,7 +292,7 @@ BAD_MACHINES: list[tuple[Any, str]] = [
     ({"nodes": [{"name": "", **OLD}]}, "nodes[0], name: must be a name"),
     ({"nodes": [{"name": "x", "state": "DOWN"}]}, "holds no machine that counts"),
     ({"jobs": []}, "holds no machine that counts"),
-    ({"jobs": [job(tres_req_str="cpu=1")]}, "holds no machine that counts, only users, which TABLE takes"),
+    ({"jobs": [job(tres_req_str="cpu=1")]}, "holds no machine that counts; users stand in TABLE"),
     ({"sinfo": [row([1])]}, "sinfo[0], name: must be a name, got 1"),  # type: ignore[list-item]
 ]
 

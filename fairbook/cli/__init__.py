@@ -13,7 +13,7 @@ import argparse
 from collections.abc import Sequence
 
 import fairbook
-from fairbook.cli.common import Parser, help_of, serve
+from fairbook.cli.common import Parser, serve
 from fairbook.cli.completion import add_completion
 from fairbook.cli.options import add_allocate
 
@@ -22,6 +22,11 @@ def _allocate(options: argparse.Namespace) -> int:
     from fairbook.cli.allocate import allocate  # with numpy and pandas, which the help does without
 
     return allocate(options)
+
+
+def _help(options: argparse.Namespace) -> int:
+    make_parser().print_help()
+    return 0
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -35,7 +40,7 @@ def make_parser() -> argparse.ArgumentParser:
 exit codes: 0 fine; 1 a check came out negative; 2 error, in one line on stderr; 130 Ctrl-C""",
     )
     parser.add_argument("--version", action="version", version=f"fairbook {fairbook.__version__}")
-    parser.set_defaults(run=help_of(parser))
+    parser.set_defaults(run=_help)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     add_allocate(commands, _allocate)
     add_completion(commands, make_parser)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -33,37 +31,26 @@ def against_now(report: Report, users: Users, pool: pd.Series) -> None:
         )
     columns, demands, n = users.columns, users.demands(), len(users.names)
     weights = users.spread(columns["weights"], 1.0) if "weights" in columns else np.ones(n)
-    most = np.full(n, np.inf)
-    if "max_tasks" in columns:
-        most = users.spread(columns["max_tasks"], 0.0, unbounded=True)
+    most = users.spread(columns["max_tasks"], 0.0, unbounded=True) if "max_tasks" in columns else np.full(n, np.inf)
     now, fair = (users.held / pool.to_numpy()).max(axis=1), report.rows["dominant_share"].to_numpy(dtype=float)
     envies = []
-    for i in range(n):
-        needs = demands[i] > 0
+    for i, needs in enumerate(demands > 0):
         could = (users.held[:, needs] / demands[i, needs]).min(axis=1, initial=np.inf)  # tasks on what each other holds
         could = np.minimum(could * weights[i] / weights, most[i])
-        k = int(could.argmax())
-        envies.append(users.names[k] if could[k] > could[i] * (1 + _SAME) else "")
+        envies.append(users.names[could.argmax()] if could.max() > could[i] * (1 + _SAME) else "")
     differ = np.where(np.abs(fair - now) > _SAME * np.maximum(fair, now), fair - now, 0.0)
-    report.comparisons.append(
-        pd.DataFrame(
-            {"share now": now, "fair share": fair, "difference": differ, "envies": envies},
-            pd.Index(users.names, name="user"),
-        )
-    )
+    told = {"share now": now, "fair share": fair, "difference": differ, "envies": envies}
+    report.comparisons.append(pd.DataFrame(told, pd.Index(users.names, name="user")))
     below, above = ([name for name, d in zip(users.names, sign * differ, strict=True) if d > 0] for sign in (1, -1))
     report.lines.append(f"below the fair share, and could have more: {', '.join(below) or 'nobody'}")
     report.lines.append(f"above the fair share: {', '.join(above) or 'nobody'}")
 
 
-def against_other(report: Report, name: str, other: str, theirs: Any, blind: list[str]) -> None:
-    """Say who would run more tasks by the other mechanism, and who fewer, over all periods together.
-
-    ``blind`` are those of the two mechanisms that do not use the number of tasks, though the table tells it.
-    """
-    names = report.rows.index.get_level_values("user")
-    frame = pd.DataFrame({name: report.rows["tasks"].to_numpy(dtype=float), f"by {other}": theirs}, names)
-    frame = frame.groupby(level=0, sort=False).sum()
+def against_other(report: Report, other: Report) -> None:
+    """Say who would run more tasks by the other mechanism, and who fewer, over all periods together."""
+    name, label = report.head["mechanism"], f"by {other.head['mechanism']}"
+    frame = pd.DataFrame({name: report.rows["tasks"], label: other.rows["tasks"]}, dtype=float)
+    frame = frame.groupby(level="user", sort=False).sum()
     ours, theirs = frame.to_numpy().T
     frame["gain"] = np.where(np.abs(theirs - ours) > _SAME * np.maximum(ours, theirs), theirs - ours, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -72,5 +59,4 @@ def against_other(report: Report, name: str, other: str, theirs: Any, blind: lis
     told = [
         f"{user} would run {short(abs(d))} {'more' if d > 0 else 'fewer'}" for user, d in frame["gain"].items() if d
     ]
-    ignored = "".join(f"; {one} does not look at how many tasks there are" for one in blind)
-    report.lines.append(f"by {other} instead, in tasks: {', '.join(told) or 'nobody would run more or fewer'}{ignored}")
+    report.lines.append(f"{label} instead, in tasks: {', '.join(told) or 'nobody would run more or fewer'}")

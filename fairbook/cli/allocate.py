@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import math
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 
 import fairbook
-from fairbook.cli import given as inputs
 from fairbook.cli.against import against_now, against_other
 from fairbook.cli.common import Refused, note, short
 from fairbook.cli.explain import sentences
-from fairbook.cli.given import Given
+from fairbook.cli.given import Given, machines_of, make
 from fairbook.cli.reports import Report, check_output, deliver
 from fairbook.cli.tables import read_users
 from fairbook.errors import InvalidInput
@@ -28,12 +27,15 @@ def allocate(options: argparse.Namespace) -> int:
     if sources.count("-") > 1:
         raise Refused("only one file can be -, for stdin")
     users = read_users(options.table, options.user_column)
-    given = inputs.make(options, users)
+    machines = machines_of(options, users)
+    given = make(options, users, machines)
+    if machines is not None and machines.others and "contributions" not in given.arguments:
+        note(f"{machines.table.source}: no task needs column {', '.join(map(repr, machines.others))}; left out")
     try:
         result, rows = given.run()
         report = _report(given, result, rows.copy(), options)
         if options.explain is not None:
-            report.sentences = sentences(given, rows, options.explain)
+            report.sentences = sentences(given, result, rows, options.explain)
         if options.against == "now" or users.table.held is not None:
             against_now(report, users, given.pool)
         if options.against not in (None, "now"):
@@ -53,21 +55,16 @@ def _against(report: Report, given: Given, options: argparse.Namespace) -> None:
     if not given.users.resources:
         raise Refused("--against compares mechanisms, and there is one for virtual clusters; --method has others")
     changed = {"mechanism": options.against, "placement": False, "set": []}
-    other = inputs.make(argparse.Namespace(**{**vars(options), **changed}), given.users, given.machines)
-    result, rows = other.run()
-    tasks = _report(other, result, rows, options).rows["tasks"].to_numpy(dtype=float)
-    blind = [
-        name
-        for name in (given.rule.name, options.against)
-        if "max_tasks" in given.users.columns and not {"max_tasks", "tasks"} & set(registry[name].takes)
-    ]
-    against_other(report, given.rule.name, options.against, tasks, blind)
+    other = make(argparse.Namespace(**{**vars(options), **changed}), given.users, given.machines)
+    against_other(report, _report(other, *other.run(), options))
+    for name in (given.rule.name, options.against):
+        if "max_tasks" in given.users.columns and not {"max_tasks", "tasks"} & set(registry[name].takes):
+            report.lines.append(f"{name} does not look at how many tasks there are")
 
 
 def _report(given: Given, result: Any, rows: pd.DataFrame, options: argparse.Namespace) -> Report:
-    users, pool = given.users, given.pool
-    head = {"mechanism": given.rule.name, "reason": given.reason, "terms": given.terms}
-    report = Report(rows, head)
+    users = given.users
+    report = Report(rows, {"mechanism": given.rule.name, "reason": given.reason, "terms": given.terms})
     if options.placement:
         report.placement = _placement(given, result)
     if not users.resources:
@@ -78,16 +75,9 @@ def _report(given: Given, result: Any, rows: pd.DataFrame, options: argparse.Nam
             f"{': as good as can be' if result.optimal else ''}; {(~result.served).sum()} turned away"
         )
         report.lines += [result.open_question] if result.open_question else []
-        for name, size in pool.items():
-            if given.terms.get("whole", True) and size - math.floor(size) > 1e-9:
-                note(f"cluster {name!r} holds {math.floor(size)} whole VMs, not {size:g}; --set whole=false uses all")
         return report
-    if not np.isfinite(rows[["tasks", *given.use]]).all(axis=None) or rows.select_dtypes("number").isna().any(
-        axis=None
-    ):
-        raise Refused("the numbers lie too far apart: a result does not fit a double")
     _round(report, given.use, options.whole_tasks)
-    report.amounts = pd.DataFrame({"capacity": pool}).rename_axis("resource")
+    report.amounts = pd.DataFrame({"capacity": given.pool}).rename_axis("resource")
     report.amounts["mean_use" if users.period else "use"] = rows[given.use].to_numpy().sum(axis=0) / len(users.periods)
     report.amounts["utilisation"] = report.amounts.iloc[:, 1] / report.amounts["capacity"]
     if users.period:
@@ -129,11 +119,9 @@ def _placement(given: Given, result: Any) -> pd.DataFrame:
     elif isinstance(result, fairbook.Placement):
         kinds, counts, tables = result.states
         columns = {"machine": np.array(result.classes)[kinds], "machines": counts}
-        parts = map(slice, tables.indptr[:-1].tolist(), tables.indptr[1:].tolist())
-        held = [zip(tables.indices[at].tolist(), tables.data[at].tolist(), strict=True) for at in parts]
-        return pd.DataFrame({**columns, "tasks": [{users.names[i]: tasks for i, tasks in one} for one in held]})
     else:
         raise Refused(f"--placement needs a mechanism that places tasks on machines; {given.rule.name} fills one pool")
-    return pd.DataFrame(
-        {**columns, "tasks": [{users.names[i]: row[i].item() for i in row.nonzero()[0]} for row in tables]}
-    )
+    held = csr_array(tables)
+    rows = [range(*ends) for ends in zip(held.indptr[:-1].tolist(), held.indptr[1:].tolist(), strict=True)]
+    tasks = [{users.names[held.indices[at]]: held.data[at].item() for at in row} for row in rows]
+    return pd.DataFrame({**columns, "tasks": tasks})

@@ -8,21 +8,18 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fairbook.errors import FairbookError
-from fairbook.progress import bar
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # No two ways to read the same digits, so that a cell of a hundred thousand of them is refused at once.
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_UNIT = re.compile(rf"(?P<number>{NUMBER.pattern})\s*(?P<unit>[A-Za-z%]{{1,9}})", re.ASCII)
-
-
 _FORMULAS = {"=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"}
 
 
@@ -39,30 +36,9 @@ def few(names: list[str]) -> str:
     return ", ".join(names if len(names) < 10 else [*names[:9], "..."])
 
 
-def written(text: str) -> str:
-    """Say how a number is to be written, where a text is nearly one."""
-    if re.fullmatch(r"[+-]?\d[\d.,']*", text, re.ASCII):  # 1,5 and 1.000,5 and 1'000
-        return "; write it with a decimal point and no other mark"
-    found = _UNIT.fullmatch(text) if len(text) <= 60 else None
-    if found is None:
-        return ""
-    if found["unit"] == "m":  # thousandths, as Kubernetes writes them
-        cores = float(found["number"]) / 1000
-        return f"; numbers are plain: convert it to the unit of the column ({cores:g} if that is cores)"
-    return f"; numbers are plain, all of a column in one unit: {found['number']} where that is {found['unit']}"
-
-
 def short(value: float) -> str:
     """Write a number for people: four digits, and all that stand before the point."""
     return f"{value:.0f}" if 1000 <= abs(value) < 1e12 else f"{value:.4g}"
-
-
-def left_aligned(frame: pd.DataFrame) -> str:
-    """Align a table of words to the left."""
-    rows = frame.itertuples(index=False, name=None)
-    cells = [list(map(str, frame.columns)), *([str(v) for v in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join("  ".join(v.ljust(w) for v, w in zip(row, widths, strict=True)).rstrip() for row in cells)
 
 
 def csv_of(frame: pd.DataFrame) -> str:
@@ -77,23 +53,20 @@ def csv_of(frame: pd.DataFrame) -> str:
         return f"'{value}" if formula else value
 
     whole = frame.reset_index()
-    numbers = whole.select_dtypes("number").columns
-    whole = whole.apply(lambda column: column if column.name in numbers else column.map(plain)).rename(columns=plain)
-    return str(whole.to_csv(index=False, lineterminator="\n"))
-
-
-def one_line(text: str) -> str:
-    """Make one printable line of a message, whatever names it quotes."""
-    return "".join(
-        c if c.isprintable() else " " if c.isspace() else c.encode("unicode_escape").decode() for c in text
-    ).strip()
+    words = whole.select_dtypes(exclude="number").columns
+    whole[words] = whole[words].map(plain)
+    return str(whole.rename(columns=plain).to_csv(index=False, lineterminator="\n"))
 
 
 def note(text: str) -> None:
-    """Say one line on stderr; where that is closed or full nobody hears it, and the exit code must do."""
+    """Say one printable line on stderr, whatever names it quotes.
+
+    Where stderr is closed or full nobody hears it, and the exit code must do.
+    """
+    line = "".join(c if c.isprintable() else " " if c.isspace() else c.encode("unicode_escape").decode() for c in text)
     if sys.stderr is not None:  # print() would take stdout then
         with suppress(OSError):
-            print(f"fairbook: {one_line(text)}", file=sys.stderr, flush=True)
+            print(f"fairbook: {line.strip()}", file=sys.stderr, flush=True)
 
 
 def progress(options: argparse.Namespace) -> bool:
@@ -101,39 +74,15 @@ def progress(options: argparse.Namespace) -> bool:
     return sys.stderr is not None and bool(options.progress or sys.stderr.isatty())
 
 
-def counted(items: dict[str, Any], label: str, options: argparse.Namespace) -> Iterator[Any]:
-    """Yield the values under a bar that names the one at work."""
-    under = bar(items.items(), shown=progress(options), desc=label, leave=False)
-    for name, value in under:
-        under.set_postfix_str(name)
-        yield value
-
-
-class _Help(argparse.RawDescriptionHelpFormatter):
-    """Help with room for the longest option beside its words."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=32)
-
-
 class Parser(argparse.ArgumentParser):
     """A parser that complains in one line."""
 
     def __init__(self, **arguments: Any) -> None:
-        arguments |= {"allow_abbrev": False, "formatter_class": _Help}
-        super().__init__(**arguments)
+        layout = partial(argparse.RawDescriptionHelpFormatter, max_help_position=32)  # room for the longest option
+        super().__init__(**arguments, allow_abbrev=False, formatter_class=layout)
 
     def error(self, message: str) -> NoReturn:
         raise Refused(f"{message} (`{self.prog} --help` helps)")
-
-
-def whole(least: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if not re.fullmatch(r"\d{1,18}", text, re.ASCII) or int(text) < least:
-            raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, got {shown(text)}")
-        return int(text)
-
-    return read
 
 
 def add_command(
@@ -156,30 +105,17 @@ def add_command(
     return parser
 
 
-def help_of(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], int]:
-    """Give what a command does that is named alone: it prints its help."""
-
-    def run(options: argparse.Namespace) -> int:
-        parser.print_help()
-        return 0
-
-    return run
-
-
-def check_paper(paper: str | None, known: set[str]) -> None:
-    """Refuse a key that no paper has."""
-    if paper is not None and paper not in known:
-        raise Refused(f"--paper must be one of {', '.join(sorted(known))}, got {shown(paper)}")
-
-
-def _leave_stdout() -> None:
-    """Point stdout at nothing, so that the interpreter's own flush at the end has nothing to complain about."""
-    with suppress(OSError, ValueError):  # not a file, as in a notebook
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _say_error(text: str) -> int:
-    note(f"error: {text}")
+def _failed(error: BaseException) -> int:
+    """Say what went wrong; after that the interpreter's own flush of stdout has nothing to complain about."""
+    if isinstance(error, OSError):
+        with suppress(OSError, ValueError):  # stdout is no file, as in a notebook
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return 141
+        place = f"{error.filename}: " if isinstance(error.filename, str) else ""
+        note(f"error: {place}{error.strerror or error}")
+    else:
+        note(f"error: {error if isinstance(error, FairbookError) else 'not enough memory'}")
     return 2
 
 
@@ -193,22 +129,12 @@ def serve(parser: Callable[[], argparse.ArgumentParser], argv: Sequence[str] | N
         try:
             options = parser().parse_args(argv)
             code: int = options.run(options)
-            if sys.stdout is not None:  # closed
-                sys.stdout.flush()
+            print(end="", flush=True)
             return code
         except SystemExit as stop:  # --help and --version
             return int(stop.code or 0)
-        except BrokenPipeError:
-            _leave_stdout()
-            return 141
         except KeyboardInterrupt:
             note("interrupted")
             return 130
-        except FairbookError as error:
-            return _say_error(str(error))
-        except OSError as error:
-            _leave_stdout()
-            place = f"{error.filename}: " if isinstance(error.filename, str) else ""
-            return _say_error(f"{place}{error.strerror or error}")
-        except MemoryError:
-            return _say_error("not enough memory")
+        except (FairbookError, OSError, MemoryError) as error:
+            return _failed(error)

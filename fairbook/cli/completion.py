@@ -3,81 +3,46 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
-from functools import partial
+import os
+from collections.abc import Callable
 from typing import Any
 
 from fairbook.cli.common import add_command
 
-#: For bash, which zsh understands as well: words by the last word, else by the command.
-_BASH = """_fairbook() {{
-  local words=""
-  case "${{COMP_WORDS[COMP_CWORD-1]}}" in
-{choices}
-    *) case "${{COMP_WORDS[*]}}" in
-{commands}
-    esac ;;
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
-}}
-complete -o default -F _fairbook fairbook"""
+#: Each asks ``fairbook completion words``, with the line so far in the environment.
+_SCRIPTS = {"bash": "complete -o default -C 'fairbook completion words' fairbook"}
+_SCRIPTS["zsh"] = f"autoload -U +X bashcompinit && bashcompinit\n{_SCRIPTS['bash']}"
+_SCRIPTS["fish"] = "complete -c fairbook -a '(env COMP_LINE=(commandline -cp) fairbook completion words)'"
 
 
-def _parsers(parser: argparse.ArgumentParser) -> Iterator[tuple[argparse.ArgumentParser, list[str]]]:
-    """Yield each parser, the innermost commands first, and the words that may follow its name."""
-    words = [word for action in parser._actions for word in action.option_strings]
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            words += action.choices
-            for inner in action.choices.values():
-                yield from _parsers(inner)
-        elif action.choices and not action.option_strings:
-            words += action.choices
-    yield parser, words
-
-
-def _script(shell: str, top: argparse.ArgumentParser) -> str:
-    known = list(_parsers(top))
-    taken = {
-        word: " ".join(map(str, action.choices))
-        for parser, _ in known
-        for action in parser._actions
-        for word in action.option_strings
-        if action.choices and not any(" " in choice for choice in action.choices)
-    }
-    if shell == "fish":
-        lines = ["complete -c fairbook -n __fish_use_subcommand -a '" + " ".join(known[-1][1]) + "'"]
-        for parser, words in known[:-1]:
-            name = parser.prog.split()[-1]
-            for word in words:
-                option = f"-l {word[2:]}" if word.startswith("--") else f"-a {word}" if word[0] != "-" else ""
-                choices = f" -x -a '{taken[word]}'" if word in taken else ""
-                lines += [f"complete -c fairbook -n '__fish_seen_subcommand_from {name}' {option}{choices}"] * bool(
-                    option
-                )
-        return "\n".join(lines)
-    choices = "\n".join(f'    {word}) words="{values}" ;;' for word, values in taken.items())
-    commands = "\n".join(f'      "{parser.prog}"*) words="{" ".join(words)}" ;;' for parser, words in known)
-    return "autoload -U +X bashcompinit && bashcompinit\n" * (shell == "zsh") + _BASH.format(
-        choices=choices, commands=commands
-    )
-
-
-def _run(make_parser: Callable[[], argparse.ArgumentParser], options: argparse.Namespace) -> int:
-    print(_script(options.shell, make_parser()))
-    return 0
+def _words(parser: argparse.ArgumentParser, line: str) -> list[str]:
+    """List what may stand for the last word of a line."""
+    *before, last = line.split(" ")
+    for word in before[1:]:
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction) and word in action.choices:
+                parser = action.choices[word]
+    takes = {name: action.choices for action in parser._actions[::-1] for name in action.option_strings or [""]}
+    offered = takes.get(before[-1]) or [*takes, *(takes[""] or ())]
+    return [word for word in offered if word.startswith(last)]
 
 
 def add_completion(commands: Any, make_parser: Callable[[], argparse.ArgumentParser]) -> None:
     """Declare the command."""
+
+    def run(options: argparse.Namespace) -> int:
+        print(_SCRIPTS.get(options.shell) or "\n".join(_words(make_parser(), os.environ.get("COMP_LINE", "fairbook "))))
+        return 0
+
     parser = add_command(
         commands,
         "completion",
-        partial(_run, make_parser),
+        run,
         "print what makes a shell complete this program's words",
         examples="""source <(fairbook completion bash)
 source <(fairbook completion zsh)
 fairbook completion fish | source""",
         bars=False,
     )
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
+    parser.add_argument("shell", choices=(*_SCRIPTS, "words"), help="`words` answers the scripts")
+    parser.add_argument("asked", nargs="*", help=argparse.SUPPRESS)  # bash says once more what is completed

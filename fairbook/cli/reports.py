@@ -46,6 +46,10 @@ _HEADS = {
     "sharing_coefficient": "to alone",
     "utilisation_alone": "alone",
 }
+#: How numbers are printed that are no plain ones, by heading.
+_FORMATS = dict.fromkeys(("share", "share now", "fair share", "difference"), " {:.1%}".format) | {
+    "gain in %": lambda part: short(part) if math.isfinite(part) else "from nothing"
+}
 
 
 @dataclass
@@ -99,17 +103,8 @@ def _print(report: Report) -> None:
         print(textwrap.fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
 
     say(f"{report.head['mechanism']}: {report.head['reason']}")
-    tables = [_shown(report.rows), report.amounts]
-    if report.placement is not None:
-        tables.append(_alike(report.placement))
-    for frame in report.comparisons:
-        how: dict[str, Any] = dict.fromkeys(("share now", "fair share", "difference"), "{:.1%}".format) | {
-            "gain in %": lambda part: short(part) if math.isfinite(part) else "from nothing"
-        }
-        tables.append(
-            frame.assign(**{name: frame[name].map(to_text) for name, to_text in how.items() if name in frame})
-        )
-    for table in tables:
+    placement = [] if report.placement is None else [_alike(report.placement)]
+    for table in [_shown(report.rows), report.amounts, *placement, *report.comparisons]:
         if table is not None:
             print()
             _print_table(table.rename(columns=_HEADS), width)
@@ -122,7 +117,8 @@ def _print(report: Report) -> None:
 
 def _print_table(table: pd.DataFrame, width: int) -> None:
     """Print a table no wider than the terminal: amounts of the last resources give way, and are told of."""
-    how: dict[str, Any] = {"float_format": short, "max_rows": _MOST_ROWS if table.index.nlevels > 1 else None}
+    how: dict[str, Any] = {"float_format": short, "formatters": _FORMATS}
+    how |= {"max_rows": _MOST_ROWS if table.index.nlevels > 1 else None}
     columns, amounts = list(table.columns), list(table.attrs.get("amounts", ()))
     wide = len(table[columns].to_string(**how).partition("\n")[0])
     while amounts and wide > width:
@@ -130,9 +126,8 @@ def _print_table(table: pd.DataFrame, width: int) -> None:
         columns.remove(name)
         wide -= 1 + max(len(str(name)), *map(len, table[name]))
     print(table[columns].to_string(**how, sparsify=False))
-    left_out = [str(name) for name in table if name not in columns]
-    if left_out:
-        print(f"({len(left_out)} resources do not fit; --output writes all)")
+    if left_out := len(table.columns) - len(columns):
+        print(f"({left_out} resources do not fit; --output writes all)")
     if len(table) > _MOST_ROWS and table.index.nlevels > 1:
         print(f"({len(table)} rows; --output writes all)")
 
@@ -161,7 +156,7 @@ def _shown(rows: pd.DataFrame) -> pd.DataFrame:
                 for value, dominant in zip(rows[name], rows["dominant"], strict=True)
             ]
         elif name not in _DETAILS:
-            frame[name] = rows[name] if name != "dominant_share" else [f"{value:.1%}" for value in rows[name]]
+            frame[name] = rows[name]
     frame.attrs["amounts"] = amounts
     return frame
 

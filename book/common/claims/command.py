@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from book.common.results import StaleResult
-from fairbook.cli.common import Refused, add_command, check_paper, counted, left_aligned, progress, shown
+from fairbook.cli.common import Refused, add_command, progress, shown
 from fairbook.files import write_whole
+from fairbook.progress import bar
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 
 _VERDICTS = ("holds", "partly", "refuted", "undetermined", "reproduced", "not reproduced", "nothing to compare")
 _DEPENDS = "depends on the reading"  # is said of a statement, whose readings are claims with different verdicts
+
+
+def check_paper(paper: str | None, known: set[str]) -> None:
+    """Refuse a key that no paper has."""
+    if paper is not None and paper not in known:
+        raise Refused(f"--paper must be one of {', '.join(sorted(known))}, got {shown(paper)}")
 
 
 def _chosen(options: argparse.Namespace, known: Iterable[str]) -> list[str]:
@@ -88,7 +95,8 @@ def _print_claims(frame: pd.DataFrame, options: argparse.Namespace) -> None:
         left = width - len(shown.to_string(index=False, justify="left").split("\n")[0]) - 2
         if left >= 20:
             shown = shown.assign(statement=[s if len(s) <= left else s[: left - 3] + "..." for s in frame["statement"]])
-        print(left_aligned(shown))
+        padded = shown.apply(lambda column: column.str.ljust(column.str.len().max()))
+        print(padded.to_string(index=False, justify="left"))
         print(
             f"\n{len(frame)} claims: "
             + ", ".join(f"{n} {v}" for v, n in frame["verdict"].value_counts(sort=False).items())
@@ -105,7 +113,7 @@ def _mutants(chosen: dict[str, Claim], effort: Effort, options: argparse.Namespa
     from book.common import claims
 
     passed = []
-    for one in counted(chosen, "mutants", options):
+    for one in bar(chosen.values(), shown=progress(options), desc="mutants", leave=False):
         caught = claims.check_mutant(one, effort)
         print(
             f"{one.id}: the check {'tells' if caught else 'DOES NOT TELL'} {one.mechanism.name} from {one.mutant.name}",

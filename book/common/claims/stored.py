@@ -66,9 +66,7 @@ def placed(frame: pd.DataFrame) -> pd.DataFrame:
 def rows(chosen: dict[str, Claim], effort: Effort, progress: bool) -> pd.DataFrame:
     """Check claims, one after the other, and give their rows of the ledger."""
     found = []
-    under = bar(chosen.values(), shown=progress, leave=False, desc=f"claims, {effort.name}")
-    for one in under:
-        under.set_postfix_str(one.id)
+    for one in bar(chosen.values(), shown=progress, leave=False, desc=f"claims, {effort.name}"):
         found.append(compute(one, effort))
     return pd.DataFrame(found, columns=COLUMNS)
 
