@@ -1,8 +1,16 @@
 """Many runs of one function, in this process or over several, with progress.
 
 :func:`sweep` calls a function once per job and lists the results in the order of the jobs, wherever they were computed:
-in this process or in others, as joblib's configuration says (``joblib.parallel_config``). The studies only call
-:func:`sweep`.
+in this process or in others, as `joblib's <https://joblib.readthedocs.io>`_ configuration says. The function derives
+its random numbers from the job, so the results equal those of a single process, to the last bit::
+
+    with joblib.parallel_config("loky", n_jobs=4, inner_max_num_threads=1):
+        book.gdrf.studies.ablation(runs=2000, progress=True)
+
+Those who outgrow one machine take joblib's backend for Dask: install ``distributed``, connect with
+``client = distributed.Client("tcp://10.0.0.1:8786")`` to workers that have the same sources, data and versions (nothing
+checks this), and write ``parallel_config(backend="dask")``. Whoever can reach the scheduler can run any code, so keep
+a firewall around it. Bits may differ on different processors.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def test_the_record_is_stored_as_it_would_be_written_again() -> None:
 
 
 def test_an_entry_stays_while_bytes_and_packages_are_the_same() -> None:
-    notebook = PAGES["scale"].with_suffix(".ipynb").read_text("utf8")
+    notebook = PAGES["one_level"].with_suffix(".ipynb").read_text("utf8")
     one = execute.entry(notebook, 1.26, 0.51)
     assert (one["seconds"], one["processor_seconds"]) == (1.3, 0.5)
     assert execute.is_described(notebook, one)
@@ -64,5 +64,5 @@ def test_the_tables_say_what_is_recorded() -> None:
     assert all(f"| `{name}` | {one['rows']} |" in results for name, one in stored.items())
     assert len(stored) > 40
     other = copy.deepcopy(RECORD)
-    other["scale"]["python"] = "3.12.1"
-    assert "3.12.1 (pages: scale)" in book_tables.execution_environment(other)
+    other["one_level"]["python"] = "3.12.1"
+    assert "3.12.1 (pages: one_level)" in book_tables.execution_environment(other)

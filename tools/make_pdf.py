@@ -2,8 +2,9 @@
 
 The pages are those of ``make book``, so that every number, reference and formula is the one that was checked: their
 articles are joined into one page, with links between them made links within it, and a headless Chromium prints that.
-Proofs and solutions are open. Code that a page folds away, what is folded in the cards of claims, the modules of the
-API reference and formal statements are left out. What is wider than the paper is made smaller until it fits.
+Proofs and solutions are open. Code that a page folds away, what is folded in cards and accounts, the reference of the
+library, the tables of hypotheses and of runs, and formal statements are left out: they are looked up, not read. What is
+wider than the paper is made smaller until it fits.
 """
 
 import argparse
@@ -29,7 +30,7 @@ FOOTER = (
     '<div style="width: 100%; font: 8px sans-serif; color: #333; text-align: center">'
     '<span class="pageNumber"></span></div>'
 )
-LEFT_OUT = {"book/proofs"}  # statements as Coq has them: nobody reads them on paper
+LEFT_OUT = {"book/proofs", "book/hypotheses", "book/execution", "book/api/index", "book/api/commands"}
 STYLE = """
   :root { color-scheme: light; }
   html { font-size: 12px; }
@@ -133,6 +134,8 @@ def article(html: Path, page: str, pages: list[str]) -> tuple[str, str]:
     prefix = addresses[here]
     for one in found.select("a.headerlink, script, .toctree-wrapper, details.above-input, details.claim-more"):
         one.decompose()
+    for one in found.select("details.account"):  # links lead to where it stood
+        one.replace_with(BeautifulSoup(f'<span id="{one["id"]}"></span>', "html.parser"))
     for one in found.select("[id]"):
         one["id"] = f"{prefix}-{one['id']}"
     for name in ("aria-labelledby", "aria-describedby", "aria-controls", "for"):

@@ -127,7 +127,7 @@
   /* Printing opens proofs and solutions, not code or sources, and folds them again afterwards. */
   const opened = [];
   addEventListener("beforeprint", () => {
-    for (const fold of document.querySelectorAll("details:not([open]):not(.above-input, .below-input, .claim-more, .run-page, .cite-page)")) {
+    for (const fold of document.querySelectorAll("details:not([open]):not(.above-input, .below-input, .claim-more, .run-page, .cite-page, .account)")) {
       fold.open = true;
       opened.push(fold);
     }
