@@ -22,7 +22,21 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 BOOK = HERE.parent / "book"
 RECORD = HERE / "checked.json"
-FILES = ("sums", "lemmas", "foundations", "dmfa_srq", "cbdrf", "tv_drf", "tv_drf_whole", "gdrf", "code", "inhabited")
+FILES = (
+    "sums",
+    "lemmas",
+    "foundations",
+    "whole_tasks",
+    "one_level",
+    "dmfa_srq",
+    "cbdrf",
+    "tv_drf",
+    "tv_drf_whole",
+    "gdrf",
+    "gdrf_queue",
+    "code",
+    "inhabited",
+)
 FORBIDDEN = re.compile(
     r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjecture|bypass_check|Guard Checking|Universe Checking)\b"
 )

@@ -75,17 +75,22 @@ assert (H : forall v, gdrw m v top = (Σ r < m, v r) * / top) by (intros v; unfo
 split; intros L; [apply Rmult_lt_reg_r with (/ top)|apply Rmult_lt_compat_r]; auto.
 Qed.
 
+Lemma in_terms how m S d d' x x' y z : (forall r, (r < m)%nat -> 0 < S r) -> counts how m S d x -> counts how m S d' x' -> 0 <= y ->
+  (forall r, (r < m)%nat -> z * d r <= y * d' r) -> z * x <= y * x'.
+Proof.
+intros Sp C C' Y F. assert (inv : forall r, (r < m)%nat -> 0 < / S r) by (intros r R; apply Rinv_0_lt_compat; auto).
+assert (part : forall r, (r < m)%nat -> d r / S r * z <= d' r / S r * y) by (intros r R; specialize (F r R); specialize (inv r R); unfold Rdiv; nra).
+destruct how; simpl in *.
+- rewrite C, C'. unfold amount. rewrite Rmult_comm, <- sum_mul, (Rmult_comm y), <- sum_mul. apply sum_le; intros r R; specialize (F r R); lra.
+- destruct C as [[k [K E]] _], C' as [_ L]. rewrite <- E. specialize (part k K). specialize (L k K). nra.
+- rewrite C, C', Rmult_comm, <- sum_mul, (Rmult_comm y), <- sum_mul. apply sum_le; auto.
+Qed.
+
 (* {lem-gdrf-measure} z VMs of i, divided if need be, run on one VM of h: it counts for at least as much *)
 Theorem one_vm_in_another how m S d d' x x' z : (forall r, (r < m)%nat -> 0 < S r) ->
   counts how m S d x -> counts how m S d' x' -> 0 < x -> (forall r, (r < m)%nat -> z * d r <= d' r) -> z <= x' / x.
 Proof.
-intros Sp C C' X F. assert (H : z * x <= x').
-{ destruct how; simpl in *.
-  - rewrite C, C'. unfold amount. rewrite Rmult_comm, <- sum_mul. apply sum_le; intros r R; specialize (F r R); lra.
-  - destruct C as [[k [K E]] _], C' as [_ L]. rewrite <- E. apply Rle_trans with (2 := L k K).
-    specialize (F k K). unfold Rdiv. assert (0 < / S k) by (apply Rinv_0_lt_compat; auto). nra.
-  - rewrite C, C', Rmult_comm, <- sum_mul. apply sum_le; intros r R; specialize (F r R).
-    unfold Rdiv. assert (0 < / S r) by (apply Rinv_0_lt_compat; auto). nra. }
+intros Sp C C' X F. assert (H : z * x <= 1 * x') by (apply (in_terms how m S d d'); auto; [lra|intros r R; specialize (F r R); lra]).
 apply Rmult_le_reg_r with x; auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra.
 Qed.
 

@@ -1,7 +1,7 @@
 (* The hypotheses are not contradictory: each record of them has an instance, with zeros, bounds and absent users. *)
 From Coq Require Import Reals Lra Lia Arith.
 From proofs Require Import sums foundations dmfa_srq cbdrf.
-From proofs Require lemmas tv_drf tv_drf_whole gdrf.
+From proofs Require lemmas tv_drf tv_drf_whole gdrf gdrf_queue one_level whole_tasks.
 Local Open Scope R_scope.
 
 (* Two users and two resources: the first needs one of them and has a bound, the second needs both; a third is absent. *)
@@ -87,4 +87,41 @@ Example one_user_on_one_machine : let P := gdrf.Cell 1 1 1 (fun _ _ => 1) (fun _
 Proof.
 split; [intros i; simpl; repeat split; try lra; exists O; split; [lia|auto]|split; [lra|split; [exists (fun _ _ => 1); repeat split; simpl; intros; lra|split; [intros; lra|]]]].
 intros z M [x [_ [Xs Xc]]] Le. specialize (Xs O ltac:(simpl; lia)); specialize (Xc O O ltac:(simpl; lia) ltac:(simpl; lia)); specialize (Le O ltac:(simpl; lia)). simpl in *; lra.
+Qed.
+
+(* One user, who gets slot after slot *)
+Definition alone := gdrf_queue.Queue 1 (fun _ => 1) (fun _ => None) (fun i => i).
+Fixpoint taking t := match t with O => gdrf_queue.begin | S u => let s := taking u in
+  gdrf_queue.State (gdrf_queue.one_more (gdrf_queue.slots s) 0) (gdrf_queue.vms s) (gdrf_queue.out s) (S (gdrf_queue.given s)) end.
+Example slot_after_slot : gdrf_queue.model alone /\ gdrf_queue.run alone taking /\ gdrf_queue.all_active alone taking 5.
+Proof.
+assert (In : forall t i, gdrf_queue.out (taking t) i = false) by (induction t; simpl; auto).
+assert (Ac : forall t i, (i < 1)%nat -> gdrf_queue.active alone (taking t) i) by (intros t i I; split; [auto|split; [apply In|simpl; tauto]]).
+split; [split; simpl; intros; [lra|auto]|split; [split; [auto|]|intros t _ i I; apply Ac; auto]].
+intros t; simpl. apply gdrf_queue.slot. split; [apply Ac; lia|]. intros h [H _]. assert (h = O) as -> by (simpl in H; lia). right; auto.
+Qed.
+
+(* Two users with a half each *)
+Definition halves := one_level.Pool 2 1 (fun _ => 1) (fun _ => 0) (fun _ => Some 1).
+Example half_each : one_level.model halves /\ one_level.cluster halves /\ one_level.pool_level halves (1/2) /\ one_level.level halves (1/2).
+Proof.
+assert (at_ : forall z i, 0 <= z <= 1 -> one_level.at_level halves z i = z) by (intros z i Z; unfold one_level.at_level; simpl; rewrite Rmax_left, Rmin_left; lra).
+assert (us : forall z, 0 <= z <= 1 -> one_level.used halves (one_level.at_level halves z) = 2 * z) by (intros z Z; unfold one_level.used; simpl; rewrite !at_ by auto; lra).
+assert (M : one_level.model halves) by (split; [intros i; split; unfold one_level.up_to; simpl; lra|unfold one_level.used; simpl; lra]).
+assert (Cl : one_level.cluster halves) by (intros i; auto).
+assert (Pl : one_level.pool_level halves (1/2)) by (split; [lra|split; [rewrite us; simpl; lra|intros z L G; rewrite us; simpl; lra]]).
+split; [auto|split; [auto|split; [auto|apply one_level.is_level; auto]]].
+Qed.
+
+(* One user, whose one task fills the pool *)
+Definition filled := whole_tasks.Pool 1 1 (fun _ => 1) (fun _ => 1) (fun _ _ => 1) (fun _ => 1) (fun _ => None).
+Example one_task : whole_tasks.model filled /\ (forall t, whole_tasks.run filled t (fun k => match k with O => fun _ => O | S _ => whole_tasks.one_more (fun _ => O) 0 end) 1) /\
+  whole_tasks.stop filled (fun k => match k with O => fun _ => O | S _ => whole_tasks.one_more (fun _ => O) 0 end) 1.
+Proof.
+split; [split; simpl; intros; try lra; repeat split; try lra; exists O; split; [lia|lra]|split; [intros t|]]; (split; [auto|]).
+- split.
+  + intros k K. assert (k = O) as -> by lia. exists O. split; [|auto]. split; [|intros h [H _]; assert (h = O) as -> by (simpl in H; lia); lra].
+    split; [simpl; lia|split; [exact I|intros j _; unfold whole_tasks.load; simpl; lra]].
+  + intros i [H [_ F]]. assert (i = O) as -> by (simpl in H; lia). specialize (F O ltac:(simpl; lia)). unfold whole_tasks.load in F; simpl in F. lra.
+- intros k K. assert (k = O) as -> by lia. exists O. split; [|auto]. split; [simpl; lia|split; [auto|intros h H _; assert (h = O) as -> by (simpl in H; lia); lra]].
 Qed.
