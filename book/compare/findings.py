@@ -280,7 +280,8 @@ def accounts(cells: pd.DataFrame) -> str:
     """Write down in MyST, one dropdown a mechanism, what was found on each property, witnesses included."""
     written = []
     for mechanism, part in cells.groupby("mechanism", sort=False):
-        lines = [f":::{{dropdown}} {ENTRANTS[mechanism].label}", f":name: witness-{mechanism}", ":class-container: account", ""]
+        lines = [f":::{{dropdown}} {ENTRANTS[mechanism].label}", f":name: witness-{mechanism}"]
+        lines += [":class-container: account", ""]
         for one in part.itertuples():
             known = f" Claim `{one.claim}`: {one.said}." if one.claim else ""
             known += f" {{prf:ref}}`Proved <{one.proof}>`." if one.proof else ""
