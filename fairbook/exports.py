@@ -11,8 +11,6 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,45 +32,23 @@ _SCALES = dict(zip("num", (1e-9, 1e-6, 1e-3), strict=True)) | {
 _SCALES |= {"": 1, "k": 1000}
 _QUANTITY = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?(n|u|m|k|[KMGTPE]i|[MGTPE]|)", re.ASCII)
 _BYTES = re.compile("memory|ephemeral-storage|hugepages-.*")
-_PIECES = {letter: 1024**power for power, letter in enumerate(["", *"KMGTP"])}
-_MIB = _PIECES | {"": 2**20}  # in bytes; a plain number is MiB
-_TRES = re.compile(r"(\d+\.?\d*)([KMGTP]?)", re.ASCII)
+_PIECES = {letter: 1024**power for power, letter in enumerate("KMGTP", start=1)}
 _TAINTS = {"NoExecute", "NoSchedule"}
 _HOLDING = {"RUNNING", "CONFIGURING", "COMPLETING"}
 _WAITING = {"PENDING", "SUSPENDED"}
 _OUT = {"DOWN", "FUTURE", "NOT_RESPONDING", "POWERED_DOWN"}
-_ORDINARY = {"ALLOCATED", "CLOUD", "COMPLETING", "IDLE", "MIXED", "PLANNED"}
-
-
-class Asked(NamedTuple):
-    """What pods or jobs that are alike ask for, each."""
-
-    owner: str
-    times: int
-    place: str  # where they run, or have their place already
-    amounts: Any  # by resource
-    fallen_back: Any  # whether the owner is another than the one asked for
+_ORDINARY = {"ALLOCATED", "CLOUD", "COMPLETING", "IDLE", "MIXED", "PLANNED", ""}
+_NOT_READY = "not ready, and left out"
+_UNNAMED = "without such a label or account, and counted under namespace or user_name"
 
 
 class Export(NamedTuple):
     """What an export tells, before it is made into frames."""
 
-    asked: list[Asked]
+    asked: list[tuple[str, int, str]]  # by pod, job or array: the user, how many are alike, and where they run
+    amounts: list[Any]  # what one of them asks for, by resource
     machines: dict[str, Any]  # amounts by resource, by name
-    notes: list[str]
-    lost: set[str]  # nodes that are not ready
-    tainted: list[str]
-
-
-@contextmanager
-def _in(source: str, items: Any, k: int) -> Iterator[None]:
-    """Say of a field that is not what it should be where it stands; of anything else that nobody exported it so."""
-    try:
-        yield
-    except InvalidInput as error:
-        raise InvalidInput(f"{source}, {items}[{k}], {error.argument}:", error.rule, error.value) from None
-    except (AttributeError, TypeError, ValueError):
-        raise InvalidInput(f"{source}, {items}[{k}]:", f"must be what {_KNOWN} writes", "something else") from None
+    notes: dict[str, list[str]]  # what is to be said of nodes, or of owners: their names
 
 
 def _get(value: Any, *names: str) -> Any:
@@ -94,8 +70,9 @@ def _name(value: Any, field: str) -> str:
     return value
 
 
-def _number(value: Any, field: str) -> float:
+def _number(item: Any, field: str) -> float:
     """Give a plain number, or Slurm's newer form, an object with set, infinite and number; not set is 0."""
+    value = item.get(field)
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") and not value.get("infinite") else 0
     if not isinstance(value or 0, (int, float)) or value is True or not 0 <= (value or 0) < math.inf:
@@ -159,7 +136,7 @@ def read_export(
     found = read(Path(path).read_bytes(), str(path), user)
     if machines is not None:
         more = read(Path(machines).read_bytes(), str(machines), user)
-        found = found._replace(machines=found.machines | more.machines, notes=found.notes + more.notes)
+        found = found._replace(machines=found.machines | more.machines, notes=found.notes | more.notes)
     if not found.asked:
         raise InvalidInput(f"{path}:", "must tell pods or jobs that have not finished", None)
     return frames(found)
@@ -169,66 +146,61 @@ def read(content: bytes, source: str, by: str | None) -> Export:
     """Read the text of one file."""
     try:
         document = json.loads(content)
-    except json.JSONDecodeError as error:
-        place = f"{source}, line {error.lineno}, column {error.colno}:"
-        raise InvalidInput(place, f"is not JSON ({error.msg})", error.doc[error.pos : error.pos + 9]) from None
-    except (RecursionError, ValueError):  # an integer of too many digits
-        raise InvalidInput(f"{source}:", "is not JSON that anybody exported", content[:20]) from None
+    except (RecursionError, ValueError) as error:
+        raise InvalidInput(f"{source}:", f"is not JSON ({str(error)[:80]})", content[:20]) from None
     readers = {"items": _kubernetes, "jobs": _job, "sinfo": _row, "nodes": _node}
-    known = [name for name in readers if isinstance(document, dict) and isinstance(document.get(name), list)]
-    if not known:
+    known = next((name for name in readers if isinstance(_get(document, name), list)), None)
+    if known is None:
         raise InvalidInput(f"{source}:", f"must be what {_KNOWN} writes", list(document))
-    found = Export([], {}, [], set(), [])
+    found = Export([], [], {}, {})
     of_all = str(document.get("kind")).removesuffix("List")  # of a PodList no item tells its own
-    for k, item in enumerate(document[known[0]]):
-        with _in(source, known[0], k):
-            readers[known[0]](item, by, of_all, found)
-    if by and found.asked and all(one.fallen_back for one in found.asked):
+    for k, item in enumerate(document[known]):
+        try:
+            readers[known](item, by, of_all, found)
+        except InvalidInput as error:
+            raise InvalidInput(f"{source}, {known}[{k}], {error.argument}:", error.rule, error.value) from None
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise InvalidInput(f"{source}, {known}[{k}]:", f"must be what {_KNOWN} writes", "something else") from None
+    if by and found.asked and len(found.notes.get(_UNNAMED, ())) == len(found.asked):
         raise InvalidInput("user", "must be a label that some pod has", by)
     return found
 
 
 def frames(export: Export) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Sum up what each user asks for; leave out what asks for nothing, or for what no machine has."""
-    asked, machines, notes = export.asked, export.machines, list(export.notes)
-    if export.tainted:
-        many = ", ".join([*export.tainted[:9], "..."][: len(export.tainted)])
-        notes.append(f"{len(export.tainted)} with a taint that keeps pods away are counted: {many}")
-    if waits := sum(one.place in export.lost for one in asked):
+    lost = export.notes.get(_NOT_READY, ())
+    notes = [
+        f"{len(names)} {text}: {', '.join([*names[:9], '...'][: len(names)])}" for text, names in export.notes.items()
+    ]
+    asked = pd.DataFrame(export.asked, columns=["user", "times", "place"])
+    amounts = pd.DataFrame(export.amounts, index=asked.index, dtype=float).fillna(0.0)
+    if waits := int(asked["place"].isin(lost).sum()):
         notes.append(f"{waits} on nodes that are left out count as waiting")
-    if without := sum(bool(one.fallen_back) for one in asked):
-        notes.append(
-            f"{without} of {len(asked)} have no such label or account; they count under namespace or user_name"
-        )
-    there = {name for amounts in machines.values() for name in amounts}
-    for name in sorted({name for one in asked for name in one.amounts} - there) if machines else ():
-        count = sum(one.times for one in asked if name in one.amounts)
-        notes.append(f"no machine has any {name!r}; {count} that ask for it are left out")
-        asked = [one for one in asked if name not in one.amounts]
-    everyone = dict.fromkeys(one.owner for one in export.asked)
-    idle = sum(one.times for one in asked if not one.amounts)
-    asked = [one for one in asked if one.amounts]
-    names = list(dict.fromkeys(one.owner for one in asked))
-    if idle or len(names) < len(everyone):
-        gone = ", ".join(name for name in everyone if name not in names)
-        notes.append(f"{idle} that request nothing do not count" + (f"; of {gone} nothing does" if gone else ""))
-    wanted = {name for one in asked for name in one.amounts} if export.asked else there
+    there = {name: None for one in export.machines.values() for name in one}
+    counts = (amounts != 0).any(axis=1)
+    if idle := asked["times"][~counts].sum():
+        notes.append(f"{idle} that request nothing do not count")
+    for name in sorted(set(amounts) - set(there)) if there else ():
+        notes.append(f"no machine has any {name!r}; {asked['times'][amounts[name] > 0].sum()} that ask are left out")
+        counts &= amounts[name] == 0
+    asked, amounts = asked[counts], amounts[counts]
+    wanted = [name for name in amounts if amounts[name].any()] if export.asked else there
     resources = sorted(wanted, key=lambda name: (name not in ("cpu", "memory"), name))
-    total = {name: Amounts() for name in names}
-    for one in asked:
-        mine = total[one.owner]
-        mine["max_tasks"] += one.times
-        for name, amount in one.amounts.items():
-            mine[name] += one.times * amount
-            mine[f"held_{name}"] += one.times * amount * (one.place != "" and one.place not in export.lost)
-    columns = [*resources, "max_tasks", *(f"held_{name}" for name in resources)]
-    rows = [[float(mine[name]) for name in columns] for mine in total.values()]
-    users = pd.DataFrame(rows, pd.Index(names, name="user"), columns, dtype=float)
-    users[resources] = users[resources].div(users["max_tasks"], axis=0)
-    users["max_tasks"] = users["max_tasks"].astype(int)
+    amounts = amounts.reindex(columns=resources)
+    runs = asked["times"] * ~asked["place"].isin(["", *lost])
+    count, total, held = (
+        values.groupby(asked["user"], sort=False).sum()
+        for values in (
+            asked["times"].astype(int),
+            amounts.mul(asked["times"], axis=0),
+            amounts.mul(runs, axis=0),
+        )
+    )
+    parts = [total.div(count, axis=0), count.rename("max_tasks"), held.add_prefix("held_")]
+    users = pd.concat(parts, axis=1)
     users.attrs["notes"] = notes
-    rows = [[float(amounts[name]) for name in resources] for amounts in machines.values()]
-    return users, pd.DataFrame(rows, pd.Index(list(machines), name="machine"), resources, dtype=float)
+    rows = [[float(one[name]) for name in resources] for one in export.machines.values()]
+    return users, pd.DataFrame(rows, pd.Index(list(export.machines), name="machine"), resources, dtype=float)
 
 
 # ------------------------------------------------------------------------------------------------------- Kubernetes
@@ -275,25 +247,42 @@ def _kubernetes(item: Any, by: str | None, of_all: str, into: Export) -> None:
     if kind == "Node":
         name = _name(_get(meta, "name"), "name")
         ready = [one.get("status") for one in _get(status, "conditions") or () if one.get("type") == "Ready"]
-        taints = {one.get("effect") for one in _get(spec, "taints") or ()}
+        said = ""
         if ready and ready != ["True"]:
-            into.notes.append(f"node {name!r} is not ready, and left out")
-            into.lost.add(name)
-            return
-        if _get(spec, "unschedulable"):  # which taints it as well
-            into.notes.append(f"node {name!r} is cordoned, and counted")
-        elif taints & _TAINTS:
-            into.tainted.append(name)
-        into.machines[name] = +_amounts(_get(status, "allocatable"))
+            said = _NOT_READY
+        elif _get(spec, "unschedulable"):  # which taints it as well
+            said = "cordoned, and counted"
+        elif {one.get("effect") for one in _get(spec, "taints") or ()} & _TAINTS:
+            said = "with a taint that keeps pods away, and counted"
+        if said:
+            into.notes.setdefault(said, []).append(name)
+        if said != _NOT_READY:
+            into.machines[name] = +_amounts(_get(status, "allocatable"))
     elif kind == "Pod" and _get(status, "phase") not in ("Succeeded", "Failed"):
         space, place = _get(meta, "namespace"), _get(spec, "nodeName") or ""
-        owner = _get(meta, "labels", by) if by else space
-        into.asked.append(Asked(_name(owner or space, "namespace"), 1, place, _effective(spec), by and not owner))
+        _ask(into, _get(meta, "labels", by) if by else space, space, "namespace", 1, place, _effective(spec))
     elif kind in ("", "None"):
         raise InvalidInput("kind", "must be Pod or Node, which `kubectl get nodes,pods -A -o json` says", None)
 
 
+def _ask(into: Export, owner: Any, other: Any, field: str, times: int, place: str, amounts: Any) -> None:
+    """Add what pods or jobs that are alike ask for, each; where they have no owner they have another."""
+    name = _name(owner or other, field)
+    if not owner:
+        into.notes.setdefault(_UNNAMED, []).append(name)
+    into.asked.append((name, times, place))
+    into.amounts.append(amounts)
+
+
 # ------------------------------------------------------------------------------------------------------------ Slurm
+
+
+def _amount(text: str, of_all: str, plain: int = 1) -> float:
+    """Read a number with a unit, or a plain one."""
+    matched = re.fullmatch(r"(\d+\.?\d*)([KMGTP]?)", text, re.ASCII)
+    if matched is None:
+        raise InvalidInput("resources", "must be such as cpu=4,mem=16G,gres/gpu=1 or gpu:a100:4", of_all)
+    return float(matched[1]) * _PIECES.get(matched[2], plain)
 
 
 def _tres(text: str | None) -> Any:
@@ -301,13 +290,11 @@ def _tres(text: str | None) -> Any:
     found, typed = Amounts(), Amounts()
     for part in filter(None, (text or "").split(",")):
         name, _, number = part.partition("=")
-        name, colon, _ = name.removeprefix("gres/").partition(":")
-        if name in ("cpu", "mem") or part.startswith("gres/"):
-            matched = _TRES.fullmatch(number)
-            if matched is None:
-                raise InvalidInput("resources", "must be such as cpu=4,mem=16G,gres/gpu=1", text)
-            amount = float(matched[1]) * (_MIB[matched[2]] / _GIB if name == "mem" else _PIECES[matched[2]])
-            (typed if colon else found)["memory" if name == "mem" else name] += amount
+        resource, colon, _ = name.removeprefix("gres/").partition(":")
+        if name == "mem":
+            found["memory"] += _amount(number, part, 2**20) / _GIB
+        elif name == "cpu" or name.startswith("gres/"):
+            (typed if colon else found)[resource] += _amount(number, part)
     return found | typed
 
 
@@ -318,13 +305,13 @@ def _job(job: Any, by: str | None, of_all: str, into: Export) -> None:
         return
     amounts = (_tres(job.get("tres_alloc_str")) if holds else None) or _tres(job.get("tres_req_str"))
     if not amounts:
-        fields = ("cpus", "node_count", "memory_per_node", "memory_per_cpu")
-        cpus, nodes, a_node, a_cpu = (_number(job.get(field), field) for field in fields)
+        cpus, nodes, a_node, a_cpu = (
+            _number(job, field) for field in ("cpus", "node_count", "memory_per_node", "memory_per_cpu")
+        )
         amounts = +Amounts({"cpu": cpus, "memory": (a_node * max(1.0, nodes) or a_cpu * cpus) / 1024})
-    owner = job.get(by or "account")
-    lacks = not by and not owner  # Slurm keeps no accounts
-    name = _name(job.get("user_name") if lacks else owner, "user_name" if lacks else by or "account")
-    into.asked.append(Asked(name, _array(job.get("array_task_string")), "somewhere" if holds else "", amounts, lacks))
+    other = None if by else job.get("user_name")  # where Slurm keeps no accounts
+    times, place = _array(job.get("array_task_string")), "somewhere" if holds else ""
+    _ask(into, job.get(by or "account"), other, by or "user_name", times, place, amounts)
 
 
 def _array(text: str | None) -> int:
@@ -345,12 +332,8 @@ def _gres(text: str | None) -> Any:
     found = Amounts()
     for part in filter(None, re.sub(r"\([^)]*\)", "", text or "").split(",")):
         name, *kinds, number = part.split(":") if ":" in part else (part, "1")
-        matched = re.fullmatch(r"(\d{1,9})([KMGTP]?)", number, re.ASCII)
-        if "no_consume" in (*kinds, number):  # as many jobs as like may use it
-            continue
-        if matched is None:
-            raise InvalidInput("gres", "must be resources such as gpu:a100:4", text)
-        found[name] += int(matched[1]) * _PIECES[matched[2]]
+        if "no_consume" not in (*kinds, number):  # as many jobs as like may use it
+            found[name] += _amount(number, part)
     return found
 
 
@@ -358,23 +341,22 @@ def _add_machine(into: Export, name: Any, states: Any, cpus: float, memory: floa
     """Add a machine, unless it is out of service, or drained and so idle."""
     words, name = _words(states), _name(name, "name")
     out = words & _OUT or words >= {"IDLE", "DRAIN"} or "DRAINED" in words
-    told = f"node {name!r} is {'+'.join(sorted(words)).lower()}, and {'left out' if out else 'counted'}"
-    if (out or words - _ORDINARY - {""}) and told not in into.notes:
-        into.notes.append(told)
+    if out or words - _ORDINARY:
+        told = f"{'+'.join(sorted(words)).lower()}, and {'left out' if out else 'counted'}"
+        into.notes[told] = list(dict.fromkeys([*into.notes.get(told, ()), name]))  # a node is in several partitions
     if not out:
         into.machines[name] = Amounts({"cpu": cpus, "memory": memory / 1024}) + _gres(gres)
 
 
 def _node(node: Any, by: str | None, of_all: str, into: Export) -> None:
-    cpus = _number(node.get("effective_cpus"), "effective_cpus") or _number(node.get("cpus"), "cpus")
-    memory = _number(node.get("real_memory"), "real_memory")
+    cpus, memory = _number(node, "effective_cpus") or _number(node, "cpus"), _number(node, "real_memory")
     _add_machine(into, node.get("name"), node.get("state"), cpus, memory, node.get("gres"))
 
 
 def _row(row: Any, by: str | None, of_all: str, into: Export) -> None:
     """Read a row of alike machines of ``sinfo``; one that is in several partitions is in several rows."""
     names = row["nodes"]["nodes"]
-    cpus, memory = _number(_get(row, "cpus", "total"), "cpus"), _number(_get(row, "memory", "minimum"), "memory")
+    cpus, memory = _number(row["cpus"], "total"), _number(row["memory"], "minimum")
     for name in names:
         state, gres = _get(row, "node", "state"), _get(row, "gres", "total")
         _add_machine(into, name, state, cpus / len(names), memory, gres)

@@ -139,7 +139,7 @@ ANY: dict[str, tuple[str | bytes, str]] = {
     "semicolons": ("user;cpu\na;1\n", "columns are separated by commas"),
     "tabs": ("user\tcpu\na\t1\n", "columns are separated by commas"),
     "column twice": ("{head},x,x\n{line},1,1\n", "line 1: 'x' is not the name of one column"),
-    "column without a name": ("{head},,cpu\n{line},1,1\n", "line 1: '' is not the name"),
+    "column without a name": ("{head},,more\n{line},1,1\n", "line 1: '' is not the name"),
     "column with an escape": ("{head},\x1b[31m\n{line},1\n", "line 1: '\\x1b[31m' is not the name"),
     "header only": ("{head}\n", ", only a header"),
     "header and blank lines": ("{head}\n\n , \n", ", only a header"),
