@@ -127,48 +127,39 @@ def lots(cell: Cell, seed: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return rng.permutation(n), rng.permutation(m)
 
 
-def preferences(cell: Cell, lot: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Order the resources of each user: larger share, then larger amount, then lot, shape (n, m).
+def as_filled(
+    cell: Cell,
+    lots: tuple[NDArray[np.int64], NDArray[np.int64]],
+    *,
+    least: Least,
+    machine_type: MachineType = "share",
+    by_share: bool = True,
+    typed: bool = True,
+) -> dict[str, Any]:
+    """Give what the engine is told of the rule: users in order, what is least, and how machines suit by type.
 
-    The first is the dominant resource (Algorithm 1).
+    The functions before the rule, on arrays; see :func:`~fairbook.mechanisms.engines.placing.fill`.
     """
-    keys = (np.broadcast_to(lot, cell.demands.shape), -cell.demands, -cell.shares)
-    return np.lexsort(keys, axis=1)
-
-
-def ranks(cell: Cell, lot: NDArray[np.int64], *, by_share: bool = True) -> NDArray[np.int64]:
-    """Rank the users by GDRS (if asked for) and GDRW (6), largest first, then lot, shape (n,)."""
-    largest, first = cell.shares.max(axis=1), cell.shares.argmax(axis=1)
+    n, m = cell.demands.shape
+    keys = (np.broadcast_to(lots[1], (n, m)), -cell.demands, -cell.shares)
+    preference = np.lexsort(keys, axis=1)
+    dominant, largest = preference[:, 0], cell.shares.argmax(axis=1)
     # each part is rounded once, and the small ones are added first: of whole numbers equal weights come out equal
-    above = cell.demands * cell.totals[first][:, None]
-    below = cell.demands[np.arange(len(first)), first][:, None] * cell.totals
-    parts = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+    below = cell.demands[np.arange(n), largest][:, None] * cell.totals
+    parts = np.divide(cell.demands * cell.totals[largest][:, None], below, out=np.zeros((n, m)), where=below > 0)
     weight = np.sort(parts, axis=1).sum(axis=1)
-    order = np.lexsort((lot, -weight, -largest) if by_share else (lot, -weight))
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    return rank
-
-
-def groups(cell: Cell, by: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Group machines by their types: group of each machine (N,), and which resources are types of a group (G, m).
-
-    A machine's type is the resource of which it has most, by amount or as a part of the whole cell; a machine
-    with a tie has all of the tied types.
-    """
-    check_choice(by, "machine_type", MachineType)
-    size = (
-        cell.machines
-        if by == "amount"
-        else np.divide(cell.machines, cell.totals, out=np.zeros_like(cell.machines), where=cell.totals > 0)
-    )
-    types, group = np.unique(size == size.max(axis=1, keepdims=True), axis=0, return_inverse=True)
-    return group.reshape(-1)[cell.machine_class], types
-
-
-def levels_of(types: NDArray[np.bool_], preference: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give the place, in a user's order of resources, of the best type of each group, shape (n, G)."""
-    return types[:, preference].argmax(axis=2).T
+    size = cell.machines if machine_type == "amount" else cell.machines / np.where(cell.totals > 0, cell.totals, 1)
+    most = (size == size.max(axis=1, keepdims=True)) | (not typed)
+    types, group = np.unique(most, axis=0, return_inverse=True)
+    unit, per = measure(cell, least, dominant)
+    return {
+        "order": np.lexsort((lots[0], -weight, -cell.shares.max(axis=1) * by_share)),
+        "unit": unit,
+        "per": per,
+        "dominant": dominant,
+        "group": group.reshape(-1)[cell.machine_class],
+        "level": types[:, preference].argmax(axis=2).T,
+    }
 
 
 @takes_instance
@@ -236,7 +227,7 @@ def gdrf(
     Notes
     -----
     Cost O(N (m + b) + P (log n + b m + (b + m) log N)) for P tasks placed on N machines, b the number of different
-    demands (16 at most, in the end 32); with more of them some machines are looked at in vain near the end: measured, a
+    demands (16 at most); with more of them some machines are looked at in vain near the end: measured, a
     task of 300 users costs twice what one of 20 does with two resources, nine times with eight. ``"fairness_after"``
     looks at all machines for each task, O(P N m).
 
@@ -256,45 +247,31 @@ def gdrf(
     >>> gdrf([[1, 2], [2, 1]], machines=[[4, 4]], machine_counts=[2]).tasks
     array([2, 2])
     """
-    check_choice(match, "match", Match)
-    check_choice(least, "least", Least)
-    check_choice(choice, "choice", GdrfChoice)
-    check_choice(queue, "queue", Queue)
+    readings: dict[str, Any] = {
+        "match": match,
+        "least": least,
+        "machine_type": machine_type,
+        "choice": choice,
+        "queue": queue,
+    }
+    for (name, value), kind in zip(readings.items(), (Match, Least, MachineType, GdrfChoice, Queue), strict=True):
+        check_choice(value, name, kind)
     check_choice(engine, "engine", Engine)
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     n, m = cell.demands.shape
-    lot_users, lot_resources = lots(cell, seed)
+    drawn = lots(cell, seed)
     if engine == "plain":
-        readings: dict[str, Any] = {
-            "match": match,
-            "least": least,
-            "machine_type": machine_type,
-            "choice": choice,
-            "queue": queue,
-        }
-        placed = gdrf_rule(**in_fractions(cell), lots=(lot_users, lot_resources), **readings)
+        placed = gdrf_rule(**in_fractions(cell), lots=drawn, **readings)
         return as_placement(cell, placed, "gdrf", match != "same")
-    preference = preferences(cell, lot_resources)
-    dominant = preference[:, 0]
-    unit, per = measure(cell, least, dominant)
-    group, types = groups(cell, machine_type)
-    level = levels_of(types, preference)
-    if match == "any":
-        group, level = np.zeros_like(group), np.zeros((n, 1), np.int64)
     return fill(
         cell,
-        unit=unit,
-        per=per,
-        rank=ranks(cell, lot_users),
-        per_round=n if queue == "rounds" else 1,
+        "gdrf",
         key=choice,
-        dominant=dominant,
-        group=group,
-        level=level,
         levels=m if match == "nearest" else 1,
-        mechanism="gdrf",
+        per_round=n if queue == "rounds" else 1,
         full=match != "same",
         progress=progress,
+        **as_filled(cell, drawn, least=least, machine_type=machine_type, typed=match != "any"),
     )
 
 

@@ -12,22 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.engines.placing import fill
-from fairbook.mechanisms.gdrf import (
-    groups,
-    levels_of,
-    lots,
-    machine_types,
-    measure,
-    of_type,
-    order_of_users,
-    preferences,
-    ranks,
-    types_in_order,
-)
+from fairbook.mechanisms.gdrf import as_filled, lots, machine_types, of_type, order_of_users, types_in_order
 from fairbook.mechanisms.machines import Machines, as_placement, in_fractions, logarithm, wants_more
 from fairbook.mechanisms.readings import MdrfReading
 from fairbook.model.instance import takes_instance
@@ -136,29 +123,15 @@ def mdrf(
     check_choice(reading, "reading", MdrfReading)
     check_choice(engine, "engine", Engine)
     cell = as_cell(demands, machines, machine_counts, max_tasks)
-    n, m = cell.demands.shape
-    lot_users, lot_resources = lots(cell, seed)
+    drawn = lots(cell, seed)
     if engine == "plain":
-        placed = mdrf_rule(**in_fractions(cell), lots=(lot_users, lot_resources), reading=reading)
+        placed = mdrf_rule(**in_fractions(cell), lots=drawn, reading=reading)
         return as_placement(cell, placed, f"mdrf_{reading}")
-    preference = preferences(cell, lot_resources)
-    unit, per = measure(cell, "dominant_share", preference[:, 0])
-    group, types = groups(cell, "share")
-    level = levels_of(types, preference)
-    if reading == "entropy":
-        group, level = np.zeros_like(group), np.zeros((n, 1), np.int64)
     return fill(
         cell,
-        unit=unit,
-        per=per,
-        rank=ranks(cell, lot_users, by_share=False),
-        per_round=1,
+        f"mdrf_{reading}",
         key="entropy" if reading == "entropy" else "first",
-        dominant=preference[:, 0],
-        group=group,
-        level=level,
-        levels=m,
-        mechanism=f"mdrf_{reading}",
-        full=True,
+        levels=cell.demands.shape[1],
         progress=progress,
+        **as_filled(cell, drawn, least="dominant_share", by_share=False),
     )

@@ -1,7 +1,7 @@
 """Find the machine that suits a task best without looking at each of them.
 
 How well a machine suits depends on what is free on it: best fit adds up how far the ratios of what is free are from
-those of the task, relative entropy compares mixes. Machines stand in blocks, sorted by such numbers; of a block the
+those of the task, relative entropy compares mixes. Machines stand in blocks, sorted by one such number; of a block the
 largest room and the span of each number are known. No machine in it suits better than the spans allow, as computed, for
 rounding is monotone: a block whose bound is worse than the best machine found holds no better one. Ties go to the
 lowest number. So the machine found is that of a scan.
@@ -47,8 +47,6 @@ class Machines(NamedTuple):
     # ^ Factors that make ratios comparable, shape (L, m).
     kind: int
     # ^ DISTANCE or ENTROPY.
-    splits: int
-    # ^ Numbers by which machines are sorted.
     seen: FloatArray
     # ^ A column for each machine, in order of their places, shape (m + W, N): room, then the ratios by each lead
     #   (DISTANCE) or the logarithms of the parts of the mix (ENTROPY).
@@ -60,8 +58,6 @@ class Machines(NamedTuple):
     # ^ The machine at each place, ascending within a block, and the place of each machine, shape (N,).
     work: NDArray[np.int64]
     # ^ Looks in vain since all was sorted, and machines in blocks, shape (2,).
-    stale: NDArray[np.bool_]
-    # ^ Whether the spans of a block may be narrower than known, shape (B,).
     bounds: FloatArray
     far: FloatArray
     # ^ To work in: (B,), (S,).
@@ -73,27 +69,11 @@ def as_machines(
     """Make room for machines in blocks, which :func:`build` has to fill."""
     N, m = free.shape
     C, B = m + (m if kind == ENTROPY else m * len(leads)), -(-N // S)
-    numbers, places = np.zeros((2, N), np.int64)
-    seen, low, high = (np.empty((C, width)) for width in (N, B, B))
-    work = np.array([1 << 62, 0])
-    stale, splits = np.zeros(B, np.bool_), m if kind == ENTROPY else max(m - 1, 1)
+    number, place = np.zeros((2, N), np.int64)
+    low, high = np.empty((2, C, B))
+    work, seen = np.array([1 << 62, 0]), np.empty((C, N))
     return Machines(
-        free,
-        room,
-        least,
-        leads,
-        unit,
-        kind,
-        splits,
-        seen,
-        low,
-        high,
-        numbers,
-        places,
-        work,
-        stale,
-        np.empty(B),
-        np.empty(S),
+        free, room, least, leads, unit, kind, seen, low, high, number, place, work, np.empty(B), np.empty(S)
     )
 
 
@@ -135,7 +115,6 @@ def _measure(at: Any, j: int, p: int) -> bool:
 @kernel(INSIDE, _nrt=False)
 def _gather(at: Any, b: int) -> None:
     """Measure the spans of a block."""
-    at.stale[b] = False
     for c in range(len(at.seen)):
         low, high = np.inf, -np.inf
         for p in range(b * S, min((b + 1) * S, at.work[1])):
@@ -143,23 +122,17 @@ def _gather(at: Any, b: int) -> None:
         at.low[c, b], at.high[c, b] = low, high
 
 
-@kernel(INSIDE)
+@kernel(lambda at: 10 * at.free.size)
 def build(at: Any) -> None:
     """Sort all machines that are not full into blocks. Cost O(N (m + log N))."""
-    seen, number, N, m = at.seen, at.number, len(at.place), len(at.least)
+    seen, number, m = at.seen, at.number, len(at.least)
     M = 0
-    for j in range(N):
+    for j in range(len(at.place)):
         if _measure(at, j, M):
             number[M] = j
             M += 1
-    order, slab = np.arange(M), M
-    for r in range(m if M > 0 else 0):  # by one number after the other; the ratio of what leads is one
-        if at.kind == DISTANCE and m > 1 and r == at.leads[0]:
-            continue
-        for first in range(0, M, slab):
-            part = order[first : first + slab]
-            order[first : first + slab] = part[np.argsort(seen[m + r, :M][part], kind="mergesort")]
-        slab = max(int(slab / (M / S) ** (1.0 / at.splits)), S)
+    by = m + min(m - 1, 1 - min(at.leads[0], 1))  # the ratio of what leads is one
+    order = np.argsort(seen[by, :M], kind="mergesort")
     for first in range(0, M, S):
         order[first : first + S] = np.sort(order[first : first + S])
     number[:M] = number[:M][order]
@@ -177,7 +150,6 @@ def move(at: Any, j: int) -> None:
     """Write down what is free on machine j now. Cost O(m)."""
     seen, low, high, p = at.seen, at.low, at.high, at.place[j]
     b = p // S
-    at.stale[b] = True
     if _measure(at, j, p):
         for c in range(len(seen)):
             low[c, b], high[c, b] = min(low[c, b], seen[c, p]), max(high[c, b], seen[c, p])
@@ -186,10 +158,10 @@ def move(at: Any, j: int) -> None:
 @kernel(INSIDE, _nrt=False, forceinline=True)
 def _distances(
     at: Any, low: Any, high: Any, begin: int, out: Any, size: int, i: int, k: int, needs: Any, forms: Any
-) -> None:
+) -> int:
     """Give the least distance of a task of user i (lead k) from what lies in some spans; infinite where none fits.
 
-    In plain loops, of which a compiler makes vectors.
+    In plain loops, of which a compiler makes vectors. Return where the least of all is, of several the first.
     """
     m = needs.shape[1]
     for q in range(size):
@@ -212,14 +184,9 @@ def _distances(
         need, most = needs[i, r], high[r]
         for q in range(size):
             out[q] = out[q] if need <= most[begin + q] else np.inf
-
-
-@kernel(INSIDE, _nrt=False, forceinline=True)
-def _least(values: Any, size: int) -> int:
-    """Give the place of the least value, of several the first."""
     best = 0
     for q in range(1, size):
-        if values[q] < values[best]:
+        if out[q] < out[best]:
             best = q
     return best
 
@@ -235,19 +202,15 @@ def nearest(at: Any, needs: Any, forms: Any, i: int, k: int) -> int:
     """Give the nearest machine with room for a task of user i (lead k), ties by the lowest number; or -1."""
     bounds, far, number, M = at.bounds, at.far, at.number, at.work[1]
     B, best, found = (M + S - 1) // S, np.inf, -1
-    _distances(at, at.low, at.high, 0, bounds, B, i, k, needs, forms)
-    promising = _least(bounds, B) if B > 0 else 0
+    promising = _distances(at, at.low, at.high, 0, bounds, B, i, k, needs, forms)
     for turn in range(B):
         b = promising if turn == 0 else turn - (turn <= promising)
         if bounds[b] > best or bounds[b] == np.inf or (bounds[b] == best and number[b * S] > found):
             continue
-        size = min(S, M - b * S)
-        _distances(at, at.seen, at.seen, b * S, far, size, i, k, needs, forms)
-        q = _least(far, size)
+        q = _distances(at, at.seen, at.seen, b * S, far, min(S, M - b * S), i, k, needs, forms)
         if far[q] < best or (far[q] == best and far[q] < np.inf and number[b * S + q] < found):
             best, found = far[q], number[b * S + q]
         else:
             at.work[0] += 1
-            if at.stale[b]:
-                _gather(at, b)
+            _gather(at, b)
     return found

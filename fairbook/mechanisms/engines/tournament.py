@@ -3,10 +3,11 @@
 Machines are the leaves of a tournament. A node keeps, for each distinct demand (beyond 16, for each set of similar
 ones), the largest key below it of a machine with room, and the most that is free of each resource. A search follows the
 better branch and leaves out those that hold nothing better; ties go to the lowest number. So it finds what a scan of
-all machines finds. A task placed changes one leaf and what is above it. When a user leaves, and searches have looked at
-so many nodes in vain that it costs as much, the users left are sorted into up to 32 sets and all is built anew.
+all machines finds. A task placed changes one leaf and what is above it. Where all keys are equal, it finds the first
+machine with room.
 
-Machines of one type have a tournament of their own; a user asks those of its best level, then those of the next.
+Machines of one type have a tournament of their own; a user asks those of its best level, then those of the next. With
+the task counted in, f is another for each user: then all machines are looked at.
 """
 
 from __future__ import annotations
@@ -18,14 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.kernels import INSIDE, kernel
-from fairbook.mechanisms.engines.turns import NOBODY, Turns, put, tasks_to_come, turn
+from fairbook.mechanisms.engines.turns import NOBODY, Turns, fits, put, tasks_to_come, turn
 from fairbook.model.inputs import FloatArray
 
 LAST = -1e300  # a key below all others that still counts
 
 KINDS = 16
-MOST_SHARED = 2**27  # numbers of a tree
-PATIENCE = 60  # nodes looked at in vain, for each machine, until the tree is built anew
+MOST_SHARED = 2**25  # kinds times machines
 
 
 class Types(NamedTuple):
@@ -45,57 +45,60 @@ class Fairness(NamedTuple):
     dominant: NDArray[np.int64]
     totals: FloatArray
     size: FloatArray
-    # ^ All resources of a machine together, shape (N,).
+    # ^ All resources of a machine together, shape (N,); infinite where all keys shall be equal.
     stakes: FloatArray
     # ^ Of each resource what is held by users whose dominant one it is, shape (N, m).
     empty: float
     # ^ Key of an empty machine.
+    after: bool
+    # ^ Whether the task at hand counts.
+    nothing: FloatArray
+    # ^ Zeros, shape (m,).
 
 
 class Tree(NamedTuple):
-    """Tournaments. Comments follow."""
+    """Tournaments of G groups of machines. Comments follow."""
 
     leaf: NDArray[np.int64]
-    bases: NDArray[np.int64]
+    # ^ Node of each machine, shape (N,).
     tree: FloatArray
+    # ^ Keys by kind, then the room, of each node, shape (G, 2 leaves, kinds + m).
     lowest: NDArray[np.int64]
-    # ^ Node of each machine, where the tournament of a group begins, its nodes, and the lowest machine below each.
+    # ^ The lowest machine below each node, shape (G, 2 leaves).
     needs: FloatArray
     kinds: NDArray[np.int64]
     # ^ What the least demanding user of each kind needs, and the kind of each user.
-    keys: FloatArray
     stack: NDArray[np.int64]
-    vain: NDArray[np.int64]
-    # ^ Nodes looked at in vain less those that there is patience for, shape (1,).
 
 
 @kernel(INSIDE, _nrt=False, forceinline=True)
-def log_fairness(fair: Any, used: Any, stakes: Any, size: float) -> float:
-    """Logarithm of (8) on one machine: w log T."""
+def _log_fairness(fair: Any, used: Any, j: int, need: Any, lead: int) -> float:
+    """Logarithm of (8) on machine j with one more task: w log T."""
     w, s = 0.0, 0.0
-    for r in range(len(used)):
-        w += used[r]
-        if stakes[r] > 0.0:
-            s += stakes[r] / fair.totals[r]
-    return fair.empty if s == 0.0 else w / size * math.log(s)
+    for r in range(len(need)):
+        w += used[j, r] + need[r]
+        stake = fair.stakes[j, r] + (need[r] if r == lead else 0.0)
+        if stake > 0.0:
+            s += stake / fair.totals[r]
+    return fair.empty if s == 0.0 else w / fair.size[j] * math.log(s)
 
 
 @kernel(INSIDE, _nrt=False, forceinline=True)
-def _renew(at: Any, base: int, node: int, key: float, limit: Any, used: Any) -> None:
+def _renew(at: Any, tree: Any, node: int, key: float, limit: Any, used: Any) -> None:
     """Give a leaf what is free and its new key, for the needs that still fit; bring the nodes above it up to date."""
-    tree, needs = at.tree, at.needs
+    needs = at.needs
     for r in range(len(used)):
-        tree[base + node, len(needs) + r] = limit[r] - used[r]
+        tree[node, len(needs) + r] = limit[r] - used[r]
     for b in range(len(needs)):
-        if tree[base + node, b] > -np.inf:  # once too full, always too full
-            tree[base + node, b] = key
+        if tree[node, b] > -np.inf:  # once too full, always too full
+            tree[node, b] = key
             for r in range(len(used)):
                 if limit[r] - used[r] < needs[b, r]:
-                    tree[base + node, b] = -np.inf
+                    tree[node, b] = -np.inf
     node >>= 1
     changed = True
     while node and changed:
-        left, right, here = tree[base + 2 * node], tree[base + 2 * node + 1], tree[base + node]
+        left, right, here = tree[2 * node], tree[2 * node + 1], tree[node]
         changed = False
         for b in range(len(here)):
             larger = max(left[b], right[b])
@@ -105,10 +108,9 @@ def _renew(at: Any, base: int, node: int, key: float, limit: Any, used: Any) -> 
 
 
 @kernel(INSIDE, _nrt=False, forceinline=True)
-def _search(at: Any, base: int, kind: int, need: Any, best: float, machine: int) -> Any:
+def _search(at: Any, g: int, kind: int, need: Any, best: float, machine: int) -> Any:
     """Find the machine with room and the largest key, ties by the lowest number; better than the one given, or that."""
-    tree, lowest, stack, m = at.tree, at.lowest, at.stack, len(need)
-    leaves = lowest[base]  # the place of a node that does not exist keeps their number
+    tree, lowest, stack, m = at.tree[g], at.lowest[g], at.stack, len(need)
     free = tree.shape[1] - m
     stack[0] = 1
     top = 1
@@ -116,21 +118,19 @@ def _search(at: Any, base: int, kind: int, need: Any, best: float, machine: int)
         top -= 1
         node = stack[top]
         while True:
-            here = base + node
-            key = tree[here, kind]
-            if key == -np.inf or key < best or (key == best and lowest[here] >= machine):
+            key = tree[node, kind]
+            if key == -np.inf or key < best or (key == best and machine <= lowest[node]):
                 break
             room = True
             for r in range(m):  # one of several similar needs may be larger than what the kind knows
-                room = room and tree[here, free + r] >= need[r]
+                room = room and tree[node, free + r] >= need[r]
             if not room:
-                at.vain[0] += 1
                 break
-            if node >= leaves:
-                best, machine = key, lowest[here]
+            if 2 * node >= len(tree):
+                best, machine = key, lowest[node]
                 break
             node *= 2  # the better branch is looked at first
-            left, right = tree[base + node, kind], tree[base + node + 1, kind]
+            left, right = tree[node, kind], tree[node + 1, kind]
             if min(left, right) > -np.inf:
                 stack[top] = node + (left >= right)
                 top += 1
@@ -138,76 +138,67 @@ def _search(at: Any, base: int, kind: int, need: Any, best: float, machine: int)
     return best, machine
 
 
-@kernel(lambda turns, *_: 100 * tasks_to_come(turns), _nrt=False)
+@kernel(INSIDE, _nrt=False, forceinline=True)
+def _scan(turns: Any, types: Any, fair: Any, i: int) -> int:
+    """Look at all machines for the largest key with the task counted in, or -1."""
+    machine, best, nearest = -1, 0.0, types.levels
+    for j in range(len(turns.used)):
+        level = types.level[i, types.group[j]]
+        if level < types.levels and level <= nearest and fits(turns, i, j):
+            key = _log_fairness(fair, turns.used, j, turns.demands[i], fair.dominant[i])
+            if level < nearest or key > best:
+                machine, best, nearest = j, key, level
+    return machine
+
+
+def _looks(turns: Turns, types: Types, fair: Fairness, *_: Any) -> float:
+    """Steps of placing by tournament, or by scans."""
+    return tasks_to_come(turns) * (turns.used.size if fair.after else 100)
+
+
+@kernel(_looks, _nrt=False)
 def by_tournament(turns: Any, types: Any, fair: Any, at: Any) -> bool:
     """Place tasks until a break is due (False) or nobody can have more (True)."""
-    none = np.iinfo(np.int32).max
-    demands, used, stakes = turns.demands, turns.used, fair.stakes
+    demands, used = turns.demands, turns.used
     while True:
         i = turn(turns)
         if i < 0:
             return i == NOBODY
-        machine, wanted = none, 0
-        while machine == none and wanted < types.levels:
+        machine, wanted = _scan(turns, types, fair, i) if fair.after else -1, 0
+        while machine < 0 and wanted < types.levels and not fair.after:
             best = -np.inf
-            for g in range(len(at.bases)):
+            for g in range(len(at.tree)):
                 if types.level[i, g] == wanted:
-                    best, machine = _search(at, at.bases[g], at.kinds[i], demands[i], best, machine)
+                    best, machine = _search(at, g, at.kinds[i], demands[i], best, machine)
             wanted += 1
-        if machine == none:
-            turns.gone[i] = True
-            if at.vain[0] >= 0:
-                return False
-            continue
-        put(turns, i, machine)
-        stakes[machine, fair.dominant[i]] += demands[i, fair.dominant[i]]
-        at.keys[machine] = log_fairness(fair, used[machine], stakes[machine], fair.size[machine])
-        base = at.bases[types.group[machine]]
-        _renew(at, base, at.leaf[machine], at.keys[machine], turns.limit[machine], used[machine])
+        if put(turns, i, machine):
+            fair.stakes[machine, fair.dominant[i]] += demands[i, fair.dominant[i]]
+            key = _log_fairness(fair, used, machine, fair.nothing, 0)
+            _renew(at, at.tree[types.group[machine]], at.leaf[machine], key, turns.limit[machine], used[machine])
 
 
-def kinds_of(demands: FloatArray, most: int) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Sort users into at most so many kinds: what the least demanding of each needs, and the kind of each user.
+def as_tree(turns: Turns, group: NDArray[np.int64], empty: float) -> Tree:
+    """Build the tournament of each group of machines, all of them empty.
 
-    A machine that has no room for the needs of a kind has none for any user of it.
+    Users are sorted into at most 16 kinds. A machine that has no room for the needs of a kind, those of the least
+    demanding of its users, has none for any user of it.
     """
-    rows, which = np.unique(demands, axis=0, return_inverse=True)
-    if len(rows) <= most:
-        return rows, which.reshape(-1)
-    parts = [np.arange(len(rows))]
-    while len(parts) < most:
-        part = parts.pop(max(range(len(parts)), key=lambda p: len(parts[p])))
-        spread = np.ptp(np.log(np.where(rows[part] > 0, rows[part], rows[part].max() * 1e-9)), axis=0)
-        part = part[np.argsort(rows[part, spread.argmax()], kind="stable")]
-        parts += [part[: len(part) // 2], part[len(part) // 2 :]]
-    kind = np.empty(len(rows), np.int64)
-    for number, part in enumerate(parts):
-        kind[part] = number
-    return np.array([rows[part].min(axis=0) for part in parts]), kind[which.reshape(-1)]
-
-
-def as_tree(turns: Turns, group: NDArray[np.int64], keys: FloatArray, kinds: NDArray[np.int64], most: int) -> Tree:
-    """Build the tournament of each group of machines for the users who are left, of at most so many kinds."""
-    left, room = ~turns.gone, turns.limit - turns.used
-    needs, kinds[left] = kinds_of(turns.demands[left], int(np.clip(MOST_SHARED // (4 * len(group)), 1, most)))
+    rows, which = np.unique(turns.demands, axis=0, return_inverse=True)
+    most = int(np.clip(MOST_SHARED // len(group), 1, KINDS))
+    kind = np.arange(len(rows)) * most // max(len(rows), most)
+    needs = np.array([rows[kind == k].min(axis=0) for k in range(kind[-1] + 1)])
     members = [np.flatnonzero(group == g) for g in range(int(group.max()) + 1)]
-    sizes = [1 << (len(one) - 1).bit_length() for one in members]
-    bases = np.cumsum([0, *(2 * leaves for leaves in sizes)])
-    leaf, lowest = np.empty(len(group), np.int64), np.full(bases[-1], np.iinfo(np.int32).max, np.int64)
-    tree = np.full((bases[-1], len(needs) + room.shape[1]), -np.inf)
-    for one, leaves, base in zip(members, sizes, bases, strict=False):
-        leaf[one] = leaves + np.arange(len(one))
-        part, low = tree[base : base + 2 * leaves], lowest[base : base + 2 * leaves]
-        fit = np.logical_and.reduce([room[one, r, None] >= needs[:, r] for r in range(room.shape[1])])
-        part[leaves : leaves + len(one), : len(needs)] = np.where(fit, keys[one, None], -np.inf)
-        part[leaves : leaves + len(one), len(needs) :] = room[one]
-        low[leaves : leaves + len(one)] = one
-        width = leaves
-        while width > 1:  # level by level upwards
-            half = width // 2
-            np.maximum(part[width : 2 * width : 2], part[width + 1 : 2 * width : 2], out=part[half:width])
-            np.minimum(low[width : 2 * width : 2], low[width + 1 : 2 * width : 2], out=low[half:width])
-            width = half
-        low[0] = leaves
-    vain = np.array([-PATIENCE * len(group)])
-    return Tree(leaf, bases[:-1], tree, lowest, needs, kinds, keys, np.empty(130, np.int64), vain)
+    leaves = 1 << (max(map(len, members)) - 1).bit_length()
+    leaf, lowest = np.empty(len(group), np.int64), np.full((len(members), 2 * leaves), len(group))
+    tree = np.full((len(members), 2 * leaves, len(needs) + needs.shape[1]), -np.inf)
+    for g, one in enumerate(members):
+        leaf[one] = nodes = leaves + np.arange(len(one))
+        lowest[g, nodes] = one
+        fit = (turns.limit[one, None] >= needs).all(axis=2)
+        tree[g, nodes] = np.hstack([np.where(fit, empty, -np.inf), turns.limit[one]])
+    while leaves > 1:  # level by level upwards
+        half = leaves // 2
+        tree[:, half:leaves] = np.maximum(tree[:, leaves : 2 * leaves : 2], tree[:, leaves + 1 : 2 * leaves : 2])
+        lowest[:, half:leaves] = lowest[:, leaves : 2 * leaves : 2]
+        leaves = half
+    return Tree(leaf, tree, lowest, needs, kind[which.reshape(-1)], np.empty(130, np.int64))

@@ -1,8 +1,8 @@
 """Who comes next when whole tasks are placed on machines, and what is kept of those that are placed.
 
-Users stand in a heap by what they hold, ties by a fixed rank; one slot at a time, or a round of several slots that is
-then served in order of rank. Whose task fits nowhere leaves for good, for machines only fill up. The heap gives the
-user whom a look at all of them would give, so turns are those of the rules.
+Users are numbered by a fixed rank and stand in a tournament by what they hold; its winner is whom a look at all of them
+would give. One slot at a time is given, or a round of several slots that is then served in order of rank. Whose task
+fits nowhere leaves for good, for machines only fill up. So turns are those of the rules.
 
 What a user holds is worked out anew from its slots, and what a machine holds is a sum in the order of placing: of
 whole-number demands both are exact, and ties are ties, not accidents of rounding.
@@ -20,26 +20,24 @@ from fairbook.model.inputs import FloatArray
 
 NOBODY, PAUSE = -1, -2
 
-#: Where the running numbers are: tasks placed, users in the heap, place in the order of the round, tasks to pause at.
-PLACED, WAITING, AT, STOP = 0, 1, 2, 3
+#: Where the running numbers are: tasks placed, place in the order of the round, tasks to pause at.
+PLACED, AT, STOP = 0, 1, 2
 
 
 class Turns(NamedTuple):
-    """Users and the tasks placed so far. Comments follow."""
+    """Users in order of rank, and the tasks placed so far. Comments follow."""
 
     numbers: NDArray[np.int64]
     bounds: NDArray[np.int64]
     unit: FloatArray
     per: FloatArray
     # ^ A user with s slots holds s * unit / per: of whole numbers this is rounded once, so equal amounts are equal.
-    rank: NDArray[np.int64]
-    order: NDArray[np.int64]
-    # ^ Users in order of rank, for ties and for the order in which a round is served.
     per_round: int
-    heap: NDArray[np.int64]
-    slots: NDArray[np.int64]
     held: FloatArray
-    gone: NDArray[np.bool_]
+    # ^ Infinite for who wants no more slots or has left, shape (s,), s a power of two.
+    winners: NDArray[np.int64]
+    # ^ The tournament, users themselves from s on, shape (2 s,).
+    slots: NDArray[np.int64]
     grants: NDArray[np.int64]
     # ^ Slots of the round that are not served yet.
     demands: FloatArray
@@ -51,64 +49,48 @@ class Turns(NamedTuple):
     # ^ User and machine of each task placed.
 
 
-def tasks_to_come(turns: Turns) -> float:
+def tasks_to_come(turns: Turns, *_: Any) -> float:
     """Tasks until the next pause."""
     return float(turns.numbers[STOP] - turns.numbers[PLACED])
 
 
 @kernel(INSIDE, _nrt=False, forceinline=True)
-def _sink(turns: Any, size: int) -> None:
-    """Restore the heap of users below its top: least held first, then rank."""
-    heap, held, rank = turns.heap, turns.held, turns.rank
-    at, user = 0, heap[0]
-    while 2 * at + 1 < size:
-        child = 2 * at + 1
-        if child + 1 < size:
-            a, b = heap[child], heap[child + 1]
-            if held[b] < held[a] or (held[b] == held[a] and rank[b] < rank[a]):
-                child += 1
-        other = heap[child]
-        if held[user] < held[other] or (held[user] == held[other] and rank[user] < rank[other]):
-            break
-        heap[at] = other
-        at = child
-    heap[at] = user
+def seat(turns: Any, i: int, holds: float) -> None:
+    """Write down what a user holds, and replay its games; the first in rank wins among equals. Cost O(log n)."""
+    held, winners = turns.held, turns.winners
+    held[i] = holds
+    node = (len(held) + i) >> 1
+    while node:
+        a, b = winners[2 * node], winners[2 * node + 1]
+        winners[node] = b if held[b] < held[a] else a
+        node >>= 1
 
 
 @kernel(INSIDE, _nrt=False, forceinline=True)
 def _slot(turns: Any) -> int:
     """Give a slot to the user with the least and return it, or NOBODY."""
-    numbers, heap = turns.numbers, turns.heap
-    while numbers[WAITING] > 0:
-        i = heap[0]
-        done = turns.gone[i] or turns.slots[i] >= turns.bounds[i]
-        if done:
-            numbers[WAITING] -= 1
-            heap[0] = heap[numbers[WAITING]]
-        else:
-            turns.slots[i] += 1
-            turns.held[i] = turns.slots[i] * turns.unit[i] / turns.per[i]
-        _sink(turns, numbers[WAITING])
-        if not done:
-            return i
-    return NOBODY
+    i = turns.winners[1]
+    if turns.held[i] == np.inf:
+        return NOBODY
+    turns.slots[i] += 1
+    more = turns.slots[i] < turns.bounds[i]
+    seat(turns, i, turns.slots[i] * turns.unit[i] / turns.per[i] if more else np.inf)
+    return i
 
 
 @kernel(INSIDE, _nrt=False, forceinline=True)
 def turn(turns: Any) -> int:
     """Give the user whose task is placed next, NOBODY at the end, or PAUSE where it is time for a break."""
-    numbers, order, grants = turns.numbers, turns.order, turns.grants
+    numbers, grants = turns.numbers, turns.grants
     if numbers[PLACED] == numbers[STOP]:
         return PAUSE
     if turns.per_round == 1:
         return _slot(turns)
     while True:
-        while numbers[AT] < len(order):
-            i = order[numbers[AT]]
-            if grants[i] > 0 and not turns.gone[i]:
-                grants[i] -= 1
-                return i
-            grants[i] = 0
+        while numbers[AT] < len(grants):
+            if grants[numbers[AT]] > 0:
+                grants[numbers[AT]] -= 1
+                return numbers[AT]
             numbers[AT] += 1
         for _ in range(turns.per_round):  # a new round
             i = _slot(turns)
@@ -121,13 +103,18 @@ def turn(turns: Any) -> int:
 
 
 @kernel(INSIDE, _nrt=False, forceinline=True)
-def put(turns: Any, i: int, machine: int) -> None:
-    """Place a task of user i."""
+def put(turns: Any, i: int, machine: int) -> bool:
+    """Place a task of user i; where there is no machine for it the user leaves, and False is returned."""
+    if machine < 0:
+        turns.grants[i] = 0
+        seat(turns, i, np.inf)
+        return False
     placed = turns.numbers[PLACED]
     turns.users[placed], turns.machines[placed] = i, machine
     turns.numbers[PLACED] += 1
     for r in range(turns.demands.shape[1]):
         turns.used[machine, r] += turns.demands[i, r]
+    return True
 
 
 @kernel(INSIDE, _nrt=False, forceinline=True)
