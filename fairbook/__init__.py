@@ -16,7 +16,7 @@ from fairbook.errors import FairbookError, InvalidInput, MissingDependency, Trac
 if TYPE_CHECKING:
     from fairbook import mechanisms, metrics, properties, sweeps, traces
     from fairbook.exports import read_export
-    from fairbook.mechanisms.cbdrf import CreditRule, CreditRun, NodeView, cbdrf, grant_tasks
+    from fairbook.mechanisms.cbdrf import CreditRule, CreditRun, cbdrf, grant_tasks
     from fairbook.mechanisms.cbdrf_pool import CbDrf
     from fairbook.mechanisms.dmfa_srq import DmfaSrq, dmfa_srq, static_optimum
     from fairbook.mechanisms.drf import drf, drf_by_task
@@ -53,7 +53,6 @@ __all__ = [
     "InvalidInput",
     "Karma",
     "MissingDependency",
-    "NodeView",
     "Placement",
     "TraceError",
     "TvDrfRun",
@@ -95,7 +94,6 @@ _HOMES = {
     "CbDrf": "mechanisms.cbdrf_pool",
     "CreditRule": "mechanisms.cbdrf",
     "CreditRun": "mechanisms.cbdrf",
-    "NodeView": "mechanisms.cbdrf",
     "cbdrf": "mechanisms.cbdrf",
     "grant_tasks": "mechanisms.cbdrf",
     "Karma": "mechanisms.karma_pool",

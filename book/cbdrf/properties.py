@@ -148,8 +148,8 @@ def gain_from_record(rule: Phase, demands: Any, factor: Any, node: int, better: 
 def _karma(demands: Any, factor: Any) -> Allocation:
     """Karma with half of an equal share guaranteed and credits 1 + psi: for psi >= 0 enough, as its authors have it."""
     needs = np.asarray(demands)
-    if needs.dtype != object:  # needs further apart count as that: fractions take long
-        needs = np.where(needs > 0, np.maximum(needs, needs.max(axis=1, keepdims=True) / 9e8), needs)
+    if needs.dtype != object:  # needs further apart, which doubles do not tell, count as that
+        needs = np.where(needs > 0, np.maximum(needs, needs.max(axis=1, keepdims=True) / 9e7), needs)
     found = karma_phase(needs, 1 + np.asarray(factor), alpha=0.5)
     return replace(found, max_tasks=np.full(len(found.tasks), np.inf))  # what credit pays for is no bound on wants
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
+from fairbook.mechanisms.cbdrf_phase import IDLE, NEAR, Grants, as_grants, grant_faults
 from fairbook.mechanisms.choices import check_choice
-from fairbook.mechanisms.drf import exact_fill
 from fairbook.mechanisms.readings import Grant, Held, Penalty, Ratio
-from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (
     LARGEST,
-    SMALLEST,
     FloatArray,
     Names,
     as_floats,
@@ -25,6 +24,9 @@ from fairbook.model.inputs import (
     as_positive,
     as_tolerance,
     check_fractions,
+    labels_of,
+    order_of,
+    reordered,
 )
 from fairbook.model.phased import PhasedRun
 
@@ -33,8 +35,39 @@ from fairbook.model.phased import PhasedRun
 #: tiny, a thousandth of the smaller one, so that every step counts.
 SNAP = 1e-9
 
-#: What stops a node in place of a resource: not being there, nothing (the rule withholds what is free), its cap.
-IDLE, UNSTOPPED, OWN = -3, -2, -1
+
+def as_ratios(values: Any, argument: str, users: Names | None, shapes: tuple[tuple[int, ...], ...]) -> FloatArray:
+    """Check parts between 0 and 1 of one of some shapes; a Series, and the columns of a DataFrame, go by name."""
+    if isinstance(values, pd.Series):
+        values = reordered(values, users, argument, "users")
+    elif isinstance(values, pd.DataFrame):
+        order = order_of(labels_of(values.columns, f"{argument}.columns"), users, f"{argument}.columns", "users")
+        values = values if order is None else values.iloc[:, order]
+    rule = f"must be one number, or have one of the shapes {', '.join(map(str, shapes[1:]))}"
+    ratios = as_floats(values, argument, (0, 1, 2, 3), rule)
+    check_fractions(ratios, argument)
+    if ratios.shape not in shapes:
+        raise InvalidInput(argument, rule, f"shape {ratios.shape}")
+    return ratios
+
+
+def left(capacities: NDArray[Any], held: NDArray[Any], reading: Held) -> NDArray[Any]:
+    """Give what there is to share: all, or what is not still held; of a hair's breadth nothing."""
+    pool = capacities - held if reading == "stays" else capacities + 0 * held
+    return np.where(pool > NEAR * capacities, pool, 0)
+
+
+def one_ratio(each: NDArray[Any], demands: NDArray[Any], capacities: NDArray[Any], how: Ratio) -> NDArray[Any]:
+    """Make one release ratio a node, (..., n), of those of the resources that it needs, (..., n, m), or of one."""
+    if each.shape[-1] == 1:
+        return each[..., 0]
+    needs = demands > 0
+    if how == "least":
+        return np.where(needs, each, 1).min(axis=-1)
+    if how == "mean":
+        return np.where(needs, each, 0).sum(axis=-1) / np.maximum(needs.sum(axis=-1), 1)
+    dominant = (demands / capacities).argmax(axis=-1)[..., None]
+    return np.take_along_axis(each, dominant, axis=-1)[..., 0]
 
 
 def _tuples(values: Any) -> Any:
@@ -49,7 +82,7 @@ class CreditRule:
     ----------
     rho : float or tuple
         Part of its grant, in [0, 1], that a node must release to comply: one number, one a node (shape (n,)), or for
-        whole runs anything that broadcasts to (T, n), such as one threshold a phase and priority.
+        whole runs (T, n) or (T, 1), such as one threshold a phase and priority.
     step_up, step_down : float
         What a phase adds to the credit of a node that complied, and takes from one that did not; at least 0.
     initial_credit : float
@@ -83,42 +116,39 @@ class CreditRule:
     def __post_init__(self) -> None:
         rho = as_floats(self.rho, "rho", (0, 1, 2), "must be one number, one a node, or (T, n) of them")
         check_fractions(rho, "rho")
-        object.__setattr__(self, "rho", _tuples(rho.tolist()))
-        for name in ("step_up", "step_down"):
-            object.__setattr__(self, name, as_number(getattr(self, name), name, 0.0, LARGEST))
         start = as_positive(self.initial_credit, "initial_credit")
-        object.__setattr__(self, "initial_credit", start)
-        floor = as_number(self.credit_floor, "credit_floor", 0.0)
-        cap = self.credit_cap
-        if cap is not None:
-            cap = start if isinstance(cap, str) and cap == "initial" else as_number(cap, "credit_cap", 0.0, LARGEST)
-        if floor > start:
-            raise InvalidInput("credit_floor", f"must be between 0 and {start:g}, the initial_credit", floor)
-        if cap is not None and cap < start:
-            raise InvalidInput("credit_cap", f"must be at least {start:g}, the initial_credit, or None", cap)
-        object.__setattr__(self, "credit_floor", floor)
-        object.__setattr__(self, "credit_cap", cap)
+        initial = isinstance(self.credit_cap, str) and self.credit_cap == "initial"
+        cap = self.initial_credit if initial else self.credit_cap
+        kept = {
+            "rho": (_tuples(rho.tolist()), None),
+            "step_up": (as_number(self.step_up, "step_up", 0.0, LARGEST), self.step_up),
+            "step_down": (as_number(self.step_down, "step_down", 0.0, LARGEST), self.step_down),
+            "initial_credit": (start, self.initial_credit),
+            "credit_floor": (as_number(self.credit_floor, "credit_floor", 0.0, start), self.credit_floor),
+            "credit_cap": (None if cap is None else as_number(cap, "credit_cap", start, LARGEST), cap),
+        }
+        for name, (number, given) in kept.items():
+            object.__setattr__(self, name, given if isinstance(given, Fraction) else number)
         for name, kind in (("held", Held), ("grant", Grant), ("penalty", Penalty), ("ratio", Ratio)):
             check_choice(getattr(self, name), name, kind)
 
-    def factor(self, credit: FloatArray) -> FloatArray:
+    def factor(self, credit: NDArray[Any]) -> NDArray[Any]:
         """Give psi = min(1, C / C_0)."""
-        return np.minimum(credit / self.initial_credit, 1.0)
+        return np.minimum(credit, self.initial_credit) / self.initial_credit
 
-    def settle(self, credit: FloatArray, released: FloatArray, rho: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
+    def settle(self, credit: NDArray[Any], released: NDArray[Any], rho: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Give the credit after a phase, and who complied. Arrays of shape (n,); cost O(n).
 
         A ratio within 1e-12 of its threshold meets it.
         """
-        complied = released >= np.asarray(rho) - 1e-12
-        lost = self.step_down * (1.0 - released) if self.penalty == "graded" else self.step_down
+        complied = released >= np.asarray(rho) - NEAR
+        lost = self.step_down * (1 - released) if self.penalty == "graded" else self.step_down
         after = np.where(complied, credit + self.step_up, np.maximum(credit - lost, self.credit_floor))
         marks = [self.initial_credit, self.credit_floor]
         if self.credit_cap is not None:
             after = np.minimum(after, self.credit_cap)
             marks.append(self.credit_cap)
-        steps = [step for step in (self.step_up, self.step_down) if step > 0]
-        near = min([SNAP * self.initial_credit, *(1e-3 * step for step in steps)])
+        near = min([SNAP * self.initial_credit, *(step / 1000 for step in (self.step_up, self.step_down) if step > 0)])
         for mark in marks:
             after = np.where(np.abs(after - mark) <= near, mark, after)
         return after, complied
@@ -139,6 +169,10 @@ class CreditRun(PhasedRun):
     complied : ndarray of bool, shape (T, n)
     pool : ndarray, shape (T, m)
         What there was to share: the capacities, less what was still held where ``held="stays"``.
+    held_back : ndarray, shape (T, m)
+        Resource not released at the end of each phase, by all nodes together.
+    bottlenecks : ndarray of int, shape (T, n)
+        What stops each node, as :func:`fairbook.grant_tasks` says it.
     demands : ndarray, shape (T, n, m)
     capacities : ndarray, shape (m,)
     final_credit : ndarray, shape (n,)
@@ -146,10 +180,6 @@ class CreditRun(PhasedRun):
     rule : CreditRule
     ratios : ndarray, shape (T, n, 1) or (T, n, m)
         Release ratios as they were given, for each resource where they differ.
-    held_back : ndarray, shape (T, m)
-        Resource not released at the end of each phase, by all nodes together.
-    bottlenecks : ndarray of int, shape (T, n)
-        What stops each node, as :func:`fairbook.grant_tasks` says it.
     """
 
     credit: FloatArray
@@ -159,13 +189,13 @@ class CreditRun(PhasedRun):
     released: FloatArray
     complied: NDArray[np.bool_]
     pool: FloatArray
+    held_back: FloatArray
+    bottlenecks: NDArray[np.int64]
     demands: FloatArray
     capacities: FloatArray
     final_credit: FloatArray
     rule: CreditRule
-    ratios: FloatArray = field(repr=False)
-    held_back: FloatArray = field(repr=False)
-    bottlenecks: NDArray[np.int64] = field(repr=False)
+    ratios: FloatArray
     named_users: Names | None = None
     named_resources: Names | None = None
 
@@ -185,24 +215,14 @@ class CreditRun(PhasedRun):
         """What nobody was granted of each phase's pool, shape (T, m)."""
         return self.pool - self.use
 
-    def at(self, phase: int) -> Allocation:
+    def at(self, phase: int) -> Grants:
         """Give the allocation of one phase (from 0) in the pool of that phase."""
         t = self._step(phase)
         if not (self.pool[t] > 0).all():
             raise InvalidInput("phase", "must be one whose pool has some of every resource", phase)
-        n = self.tasks.shape[1]
-        return Allocation(
-            self.tasks[t],
-            self.demands[t],
-            np.full(n, 1.0 / n),
-            self.pool[t],
-            np.full(n, np.inf),
-            self.bottlenecks[t],
-            self.named_users,
-            self.named_resources,
-            mechanism=f"cbdrf, {self.rule.grant}",
-            rule="credit",
-        )
+        granted = self.tasks[t], self.drf_tasks[t], self.bottlenecks[t]
+        rest = self.demands[t], self.credit_factor[t], self.pool[t], self.rule.grant
+        return as_grants(granted, *rest, (self.named_users, self.named_resources))
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row a phase and node: credit, credit factor, tasks, DRF tasks, release ratio, complied."""
@@ -212,197 +232,62 @@ class CreditRun(PhasedRun):
     def explain(self, user: Hashable, phase: int | None = None) -> str:
         """Say in one or two sentences why this node has this amount in this phase (from 0; default: the last)."""
         t, i = self._place(user, phase)
-        x, drf, psi = self.tasks[t, i], self.drf_tasks[t, i], self.credit_factor[t, i]
-        if self.bottlenecks[t, i] == IDLE:
+        psi, stop, pool = self.credit_factor[t], int(self.bottlenecks[t, i]), self.pool[t]
+        if stop == IDLE:
             return f"{user} is not present in phase {t}."
-        if self.bottlenecks[t, i] >= 0 and self.pool[t, self.bottlenecks[t, i]] == 0:
-            return (
-                f"{user} runs 0 tasks in phase {t}: it needs {self.resources[self.bottlenecks[t, i]]}, "
-                "all of which is still held from the phase before."
-            )
-        left = " from what is left" if (self.pool[t] < self.capacities).any() else ""
+        x, drf = self.tasks[t, i], self.drf_tasks[t, i]
+        if stop >= 0 and pool[stop] == 0:
+            gone = f"it needs {self.resources[stop]}, all of which is still held from the phase before."
+            return f"{user} runs {x:.6g} tasks in phase {t}: {gone}"
+        left = " from what is left" if (pool < self.capacities).any() else ""
         text = f"{user} runs {x:.6g} tasks in phase {t}; DRF would give it {drf:.6g}{left}. "
-        if psi == 1:
-            there = self.bottlenecks[t] != IDLE
-            if (self.credit_factor[t, there] == 1).all():
-                return text + "It is in good standing, and so is everyone who is present."
+        if psi[i] < 1:
+            broken = int((~self.complied[:t, i]).sum())
+            means = {
+                "scaled": "the part of its DRF amount that it gets",
+                "weighted": "which is its weight",
+                "capped": "the part of an equal split that it gets",
+            }
             return (
-                text
-                + "It is in good standing: "
-                + (
-                    "what is withheld from others lies idle."
-                    if self.rule.grant == "scaled"
-                    else "others in good standing took what was withheld, and more."
-                    if x < drf
-                    else "what is withheld from others goes to it and its like."
-                )
+                f"{text}It failed to release enough in {broken} of {t} phases before, and stands at {psi[i]:.2%} of "
+                f"the initial credit, {means[self.rule.grant]}."
             )
-        broken = int((~self.complied[:t, i]).sum())
-        return (
-            text
-            + (
-                f"It failed to release enough in {broken} of {t} phases before, and stands at {psi:.2%} of the "
-                "initial credit, "
-            )
-            + {
-                "scaled": "the part of its DRF amount that it gets.",
-                "weighted": "which is its weight.",
-                "capped": "the part of an equal split that it gets.",
-            }[self.rule.grant]
-        )
+        if (psi[self.bottlenecks[t] != IDLE] == 1).all():
+            return text + "It is in good standing, and so is everyone who is present."
+        if self.rule.grant == "scaled":
+            return text + "It is in good standing: what is withheld from others lies idle."
+        if x < drf:
+            return text + "It is in good standing: others in good standing took what was withheld, and more."
+        return text + "It is in good standing: what is withheld from others goes to it and its like."
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
         """List every way in which the stored numbers break the rule; empty means certified.
 
-        Looks at the release ratios, at the credits (each follows from the one before), at the pools, and at the DRF
-        amounts and the grants: each node has a resource that is used up, that it needs, and that no node who needs it
-        has at a higher level, or else the amount that its credit alone sets. Uses nothing but the numbers stored here
-        and the rule. Amounts are compared with the rule in fractions for up to 50 nodes.
-
-        Notes
-        -----
-        Cost O(T n m), in fractions O(T n m^2) and some microseconds each.
+        Each number follows from those stored of its phase and of the one before: the credits from the release ratios,
+        the pools from what is held, the tasks from pools and credits. These are compared with the rule, worked out in
+        fractions for up to 50 nodes; what stops a node must be used up and needed, in pools that have some of all.
         """
         rtol = as_tolerance(rtol)
-        found: list[str] = []
-        rule = self.rule
-        T, n = self.tasks.shape
-
-        def check(right: NDArray[np.bool_], text: str) -> None:
-            found.extend(f"{text} in phase {t}" for t in np.flatnonzero(~right.reshape(T, -1).all(axis=1)).tolist())
-
-        def close(a: Any, b: Any, unit: Any) -> NDArray[np.bool_]:
-            return np.abs(a - b) <= rtol * (unit + np.abs(b))
-
-        start = rule.initial_credit
-        each = np.where((self.tasks > 0)[..., None], self.ratios, 1.0)
-        check((each >= 0) & (each <= 1), "a release ratio is not between 0 and 1")
-        one = np.stack([one_ratio(each[t], self.demands[t], self.capacities, rule.ratio) for t in range(T)])
-        check(close(self.released, one, 1e-3), "the ratio of a node does not follow from those of its resources")
-        before = np.vstack([np.full((1, n), start), self.credit])
-        check(close(before[0], self.credit[0], start) | (np.arange(T) > 0)[:, None], "credit does not begin at C_0")
-        after, complied = rule.settle(self.credit, self.released, np.broadcast_to(rule.rho, (T, n)))
-        check(close(np.vstack([self.credit[1:], self.final_credit]), after, start), "credit moves against the rule")
-        check(self.complied == complied, "who complied is told wrongly")
-        check(close(self.credit_factor, rule.factor(self.credit), 0.0), "a credit factor is not min(1, C / C_0)")
-        held = np.stack([(self.tasks[t][:, None] * self.demands[t] * (1.0 - each[t])).sum(axis=0) for t in range(T)])
-        check(close(self.held_back, held, self.capacities), "what is held is told wrongly")
-        missing = np.vstack([np.zeros(len(self.capacities)), held[:-1]]) if rule.held == "stays" else 0.0
-        check(
-            close(self.pool, self.capacities - missing, self.capacities) & (self.pool >= 0),
-            "the pool is not what was left",
-        )
-        for t in range(T):
-            found += [
-                f"{text} in phase {t}"
-                for text in _grant_violations(
-                    self.tasks[t],
-                    self.drf_tasks[t],
-                    self.demands[t],
-                    self.pool[t],
-                    self.credit_factor[t],
-                    self.bottlenecks[t],
-                    rule.grant,
-                    rtol,
-                )
-            ]
+        rule, start = self.rule, self.rule.initial_credit
+        one = np.where(self.tasks > 0, one_ratio(self.ratios, self.demands, self.capacities, rule.ratio), 1.0)
+        after, complied = rule.settle(self.credit, self.released, np.broadcast_to(rule.rho, self.tasks.shape))
+        held = (self.tasks[..., None] * self.demands * (1 - self.ratios)).sum(axis=1)
+        before = np.vstack([0 * held[:1], held[:-1]])
+        right = {
+            "credit": (self.credit, np.vstack([0 * after[:1] + start, after[:-1]]), start),
+            "final_credit": (self.final_credit[None], after[-1:], start),
+            "credit_factor": (self.credit_factor, rule.factor(self.credit), 0.0),
+            "released": (self.released, one, 1e-3),
+            "complied": (1 * self.complied, complied, 0.0),
+            "held_back": (self.held_back, held, self.capacities),
+            "pool": (self.pool, left(self.capacities, before, rule.held), self.capacities),
+        }
+        found = []
+        for name, (told, made, unit) in right.items():
+            wrong = ~(np.abs(told - made) <= rtol * (unit + np.abs(made))).all(axis=1)
+            found += [f"{name} is not what follows from the rest in phase {t}" for t in np.flatnonzero(wrong)]
+        for t, pool in enumerate(self.pool):
+            granted = self.tasks[t], self.drf_tasks[t], self.demands[t], self.credit_factor[t], pool
+            faults = self.at(t).violations(rtol) if (pool > 0).all() else grant_faults(*granted, rule.grant, rtol)
+            found += [f"{text} in phase {t}" for text in faults]
         return found
-
-
-@dataclass(frozen=True, eq=False)
-class Grants(Allocation):
-    """Tasks granted in one phase, with the credit factors that they follow from.
-
-    Attributes
-    ----------
-    drf_tasks, credit_factor : ndarray, shape (n,)
-        What DRF would have granted, and psi.
-    grant : {"scaled", "weighted", "capped"}
-    """
-
-    drf_tasks: FloatArray = field(kw_only=True)
-    credit_factor: FloatArray = field(kw_only=True)
-    grant: Grant = field(kw_only=True)
-
-    def violations(self, rtol: float = 1e-9) -> list[str]:
-        """List what is wrong with the pool and the bottlenecks, and each grant that does not follow from the credit."""
-        rest = self.demands, self.capacities, self.credit_factor, self.bottlenecks, self.grant, as_tolerance(rtol)
-        return super().violations(rtol) + _grant_violations(self.tasks, self.drf_tasks, *rest)
-
-
-def _is_max_min(tasks: FloatArray, demands: FloatArray, pool: FloatArray, weights: FloatArray, rtol: float) -> bool:
-    """Tell whether tasks are the lexicographic max-min optimum, by each node's resource; weight inf: not looked at.
-
-    For up to 50 nodes also by the rule in fractions: what a node with little credit has too much or too
-    little is no more than rounding beside what others hold.
-    """
-    if not np.isfinite(tasks).all():
-        return False
-    share = demands / pool
-    free = np.isinf(weights)
-    if len(tasks) <= 50:  # a run has many phases
-        exact, _ = exact_fill(demands, np.where(free, 1.0, weights), pool, np.where(free, tasks, np.inf))
-        if not (np.abs(tasks - exact) <= rtol * exact).all():
-            return False
-    use = tasks @ share
-    levels = tasks * share.max(axis=1) / weights
-    needed = share > 0
-    highest = np.where(needed, levels[:, None], 0.0).max(axis=0)
-    stopped = (needed & (use >= 1 - rtol) & (levels[:, None] >= highest * (1 - rtol))).any(axis=1)
-    return bool((use <= 1 + rtol).all() and (stopped | free).all())
-
-
-def _grant_violations(
-    tasks: FloatArray,
-    drf_tasks: FloatArray,
-    demands: FloatArray,
-    pool: FloatArray,
-    psi: FloatArray,
-    stops: NDArray[np.int64],
-    grant: str,
-    rtol: float,
-) -> list[str]:
-    """Judge one phase by what the rules promise, not by how the engine computes it."""
-    found = []
-    some = pool > 0
-    present = (demands > 0).any(axis=1)
-    idle = ~present | (demands[:, ~some] > 0).any(axis=1)
-    if not ((tasks >= 0) & (drf_tasks >= 0)).all() or (tasks[idle] > 0).any() or (drf_tasks[idle] > 0).any():
-        found.append("a node has fewer tasks than none, or some of what is not there")
-    used_up = tasks @ demands >= pool * (1 - rtol)
-    at = np.clip(stops, 0, len(pool) - 1)
-    named = (stops == at) & (demands > 0)[np.arange(len(tasks)), at] & used_up[at]
-    if not np.where(stops >= 0, named, (stops >= IDLE) & ((stops == IDLE) == ~present)).all():
-        found.append("a resource that stops a node is not used up, or not needed")
-    if idle.all():
-        return found
-    rows, left, x, drf, psi = demands[~idle][:, some], pool[some], tasks[~idle], drf_tasks[~idle], psi[~idle]
-    alone = 1.0 / (rows / left).max(axis=1)
-    if not _is_max_min(drf, rows, left, np.ones(len(x)), rtol):
-        found.append("the DRF amounts are not max-min fair")
-    bound = {"scaled": psi * drf, "capped": psi * alone / present.sum(), "weighted": np.zeros(len(x))}[grant]
-    good = {
-        "scaled": np.zeros(len(x), dtype=bool),
-        "capped": psi == 1,
-        "weighted": (psi > 0) & (psi >= SMALLEST * psi.max()),
-    }[grant]
-    if not (np.abs(x - bound) <= rtol * bound)[~good].all():
-        found.append("a grant is not what the credit factor makes of it")
-    # the punished of "capped" stand below all others, so that an infinite weight, level zero, changes no verdict
-    weights = np.where(good, psi / max(psi.max(), np.nextafter(0, 1)) if grant == "weighted" else 1.0, np.inf)
-    if good.any() and not _is_max_min(x, rows, left, weights, rtol):
-        found.append("the grants of the nodes that no bound stops are not max-min fair")
-    return found
-
-
-def one_ratio(each: FloatArray, demands: FloatArray, capacities: FloatArray, how: str) -> FloatArray:
-    """Make one ratio a node, shape (n,), of ratios of shape (n, 1) or (n, m)."""
-    if each.shape[1] == 1:
-        return each[:, 0]
-    needs = demands > 0
-    if how == "least":
-        return np.where(needs, each, 1.0).min(axis=1)
-    if how == "mean":
-        number = needs.sum(axis=1)
-        return np.where(number > 0, np.where(needs, each, 0.0).sum(axis=1) / np.maximum(number, 1), 1.0)
-    return each[np.arange(len(each)), (demands / capacities).argmax(axis=1)]

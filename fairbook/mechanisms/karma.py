@@ -1,9 +1,9 @@
 """Karma (Vuppalapati et al., OSDI 2023), as published for one resource and generalised to dominant shares.
 
 Credits carry fairness over time: who takes less than its guaranteed share earns them, who takes more pays them, and
-the richest borrows first. :func:`karma_rule` is the rule, generalised to divisible tasks and several resources, and
-:func:`karma` runs it; :func:`karma_phase` is one phase with the credits given, and :class:`fairbook.Karma` takes one
-phase at a time and can be saved.
+the richest borrows first. :func:`run_phases` is the rule, generalised to divisible tasks and several
+resources. :func:`karma` runs it on doubles, :func:`karma_rule` on fractions; :func:`karma_phase` is one phase with the
+credits given, and :class:`fairbook.Karma` takes one phase at a time.
 
 The generalisation counts dominant shares: one credit buys a dominant share of 1. Of n users each is guaranteed
 g = alpha / n and gets (1 - alpha) / n credits before each phase. What a user claims, b, is its bound on tasks in
@@ -17,6 +17,7 @@ resources do not add up, so more may be borrowed than is donated and shared; the
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -27,10 +28,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.kernels import INSIDE, kernel
 from fairbook.mechanisms.choices import Engine, check_choice
-from fairbook.mechanisms.drf import in_fractions
-from fairbook.mechanisms.pools import as_array
+from fairbook.mechanisms.pools import fractions
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (
     LARGEST,
@@ -54,146 +53,98 @@ from fairbook.model.phased import PhasedRun, phase_allocation
 
 __all__ = ["KarmaRun", "karma", "karma_phase", "karma_rule"]
 
+Array = NDArray[Any]
+
 _OWN = -1  # marks a user whom its own bound or the end of its credit stops
 
-#: Where needs of a task are further apart than this, or the pool and what a user has of it, fractions tell more.
+#: Needs of a task, in parts of the pool, that are further apart are refused: doubles do not tell them.
 FAR_APART = 1e8
-#: Up to so many users a phase is worked out in fractions: seconds.
-EXACT = 100
+#: Parts of the pool, and levels, that rounding does not tell apart.
+NEAR = 1e-13
 
 # ---------------------------------------------------------------------------------------------------- the rule
 
 
-@kernel(INSIDE)
-def moments_of(height: Any) -> Any:
+def moments_of(height: Array) -> Array:
     """Say when a level that falls from the top reaches each height; waits of more than 2 are cut to that.
 
     Nobody rises for longer than 1, as a dominant share is at most 1, so that all is over before. Credits may be far
     apart, and moments are not.
     """
-    order = np.argsort(-height, kind="mergesort")
+    order = np.argsort(-height, kind="stable")
     begin = 0 * height
-    for k in range(1, len(order)):
-        begin[order[k]] = begin[order[k - 1]] + min(height[order[k - 1]] - height[order[k]], 2)
+    begin[order[1:]] = np.cumsum(np.minimum(-np.diff(height[order]), 2))
     return begin
 
 
-@kernel(INSIDE)
-def gained_by(moment: Any, begin: Any, room: Any) -> Any:
-    """What who sets out at ``begin`` and gains 1 per unit of time has gained by a moment, at most ``room``."""
-    return room if begin + room <= moment else max(moment - begin, 0 * room)
+def fill_late(need: Array, begin: Array, room: Array, left: Array) -> tuple[Array, NDArray[np.int64]]:
+    """Progressive filling in which each user sets out at a moment of its own, until its room or a resource ends.
 
-
-@kernel(INSIDE)
-def used_by(moment: Any, need: Any, begin: Any, room: Any) -> Any:
-    """What all together use of a resource by a moment."""
-    used = 0 * need[0]
-    for i in range(len(need)):
-        used += need[i] * gained_by(moment, begin[i], room[i])
-    return used
-
-
-@kernel(INSIDE)
-def used_up_at(need: Any, begin: Any, room: Any, moments: Any, left: Any) -> Any:
-    """Give the moment at which a resource is used up, inf if it never is: use is linear between ``moments``."""
-    first, last = 0, len(moments)
-    while first < last:
-        middle = (first + last) // 2
-        if used_by(moments[middle], need, begin, room) > left:
-            last = middle
-        else:
-            first = middle + 1
-    if first == len(moments):
-        return np.inf
-    moment, growth = moments[max(first - 1, 0)], 0 * need[0]
-    for i in range(len(need)):
-        if begin[i] <= moment and begin[i] + room[i] > moment:
-            growth += need[i]
-    return moment + max(left - used_by(moment, need, begin, room), 0 * left) / growth
-
-
-@kernel(INSIDE)
-def fill_late(need: Any, begin: Any, room: Any, left: Any, gained: Any, stops: Any) -> None:
-    """Progressive filling in which each user sets out at a moment of its own, until its room or a resource ends."""
-    n, m = need.shape
-    moments = np.sort(np.concatenate((begin, begin + room)))
-    rising = room > 0
-    gained[:], stops[:] = room, _OWN
-    end = 0 * begin[0]
-    while True:
-        now, end, stop = end, np.inf, 0
-        for j in range(m):  # time does not go back, not even by a rounding error: who is done by now is done
-            at = max(used_up_at(need[:, j] * rising, begin, room, moments, left[j]), now)
-            if at < end:
-                end, stop = at, j
-        if end == np.inf:
-            break
-        left[stop] = np.inf  # it stops whom it can now, and nobody later
-        for i in range(n):
-            if rising[i] and need[i, stop] > 0 and begin[i] + room[i] > end:
-                rising[i], stops[i], gained[i] = False, stop, gained_by(end, begin[i], room[i])
-                for j in range(m):
-                    left[j] -= need[i, j] * gained[i]
-
-
-def _steps(need: FloatArray, *_: Any) -> float:
-    """Each resource is looked for in each round among all users, some ten times."""
-    return 10 * need.size * need.shape[2]
-
-
-@kernel(INSIDE)
-def far_apart(need: Any, share: Any, stops: Any) -> bool:
-    """Tell whether needs of a task, or the pool and what somebody has of it, are too far apart for doubles."""
-    apart = 1.0
-    for i in range(len(need)):
-        if stops[i] >= 0 and share[i] > 0:
-            apart = max(apart, 1 / share[i])
-        for d in need[i]:
-            if d > 0:
-                apart = max(apart, 1 / d)
-    return apart > FAR_APART
-
-
-@kernel(_steps)
-def settle_phases(
-    need: Any, claimed: Any, alpha: Any, free: Any, credit: Any, kept: Any, stops: Any, first: int, exact: bool
-) -> int:
-    """Phase after phase, from ``first`` on; give the number of one that doubles cannot tell, or of all.
-
-    Demands (T, n, m) are per unit of dominant share; what is claimed is a bound on that, (T, n). Credits, (T + 1, n),
-    follow from those before; ``kept`` (4, T, n) receives what is guaranteed, borrowed, donated and earned.
+    Who has set out gains 1 per unit of time. Gives what each gains, and what stops it. What all use is linear between
+    the moments at which somebody sets out or is done; so the first at which there is too little is looked for. In
+    doubles, what is tied but for rounding counts as tied.
     """
-    guaranteed, borrowed, donated, earned = kept[0], kept[1], kept[2], kept[3]
-    T, n, m = need.shape
-    left = need[0, 0] * 0
-    for t in range(first, T):
-        spend = credit[t] + free
-        guaranteed[t] = np.minimum(claimed[t], alpha / n)
-        donated[t] = alpha / n - guaranteed[t]
-        room = np.minimum(claimed[t] - guaranteed[t], spend)
-        left[:] = 0 * alpha
-        for i in range(n):  # added up from parts that are not negative: 1 minus the use would keep rounding errors
-            for j in range(m):
-                left[j] += (alpha - min(claimed[t, i] * n, alpha) * need[t, i, j] + (1 - alpha)) / n
-        fill_late(need[t], moments_of(spend), room, left, borrowed[t], stops[t])  # the richest first
-        supply, sold = 0 * alpha, 0 * alpha
-        for i in range(n):
-            supply += donated[t, i]
-            sold += borrowed[t, i]
-        earned[t] = donated[t]
-        if sold < supply:  # the poorest first
-            left[0] = sold
-            fill_late(need[t, :, :1] * 0 + 1, moments_of(-spend), donated[t], left[:1], earned[t], stops[t] * 0)
-        if not exact and far_apart(need[t], guaranteed[t] + borrowed[t], stops[t]):
-            return t
-        credit[t + 1] = spend - borrowed[t] + earned[t]
-    return T
+    near = 0 if need.dtype == object else NEAR
+    moments = np.sort(np.concatenate((begin, begin + room)))
+    gained, stops, rising, now = room.copy(), np.full(len(room), _OWN), room > 0, moments[0]
+
+    def gained_by(moment: Any) -> Array:
+        return np.where(begin + room <= moment, room, np.maximum(moment - begin, 0))
+
+    def used_by(moment: Any) -> Array:
+        return (rising * gained_by(moment)) @ need
+
+    while (k := bisect_left(moments, True, key=lambda at: bool((used_by(at) > left + near).any()))) < len(moments):
+        last = moments[max(k - 1, 0)]
+        growth = (rising & (begin <= last) & (begin + room > last)) @ need
+        slack = np.maximum(left - used_by(last), 0)
+        ends = {
+            j: max(now, last + slack[j] / growth[j] if growth[j] else moments[k])  # no rounding error turns time back
+            for j in np.flatnonzero(used_by(moments[k]) > left + near).tolist()
+        }
+        now = min(ends.values())
+        stop = min(j for j, end in ends.items() if end <= now + near)
+        stopped = rising & (need[:, stop] > 0) & (begin + room > now)
+        gained[stopped], stops[stopped] = gained_by(now)[stopped], stop
+        rising &= ~stopped
+        left = np.maximum(left - (stopped * gained) @ need, 0)
+        left[stop] = np.inf  # it stops whom it can now, and nobody later
+    return gained, stops
+
+
+def run_phases(
+    demands: Array, capacities: Array, claims: Array, credit: Array, alpha: Any, free: Any = None
+) -> KarmaRun:
+    """Phase after phase: what is guaranteed, borrowed, donated and earned, and the credit that follows.
+
+    Of doubles or fractions: demands (T, n, m), bounds (T, n) with 0 for who demands nothing, credit (n,) at the start.
+    """
+    n = len(credit)
+    free = (1 - alpha) / n if free is None else free
+    need, largest = _normalised(demands, capacities)
+    phases = []
+    for row, bound in zip(need, claims * largest, strict=True):
+        spend = credit + free
+        guaranteed = np.minimum(bound, alpha / n)
+        donated = alpha / n - guaranteed
+        # added up from parts that are not negative: 1 minus the use would keep rounding errors
+        left = (alpha - np.minimum(bound * n, alpha)[:, None] * row + (1 - alpha)).sum(axis=0) / n
+        borrowed, stops = fill_late(row, moments_of(spend), np.minimum(bound - guaranteed, spend), left)
+        sold, earned = borrowed.sum(keepdims=True), donated
+        if sold[0] < donated.sum():  # the poorest first
+            earned, _ = fill_late(0 * row[:, :1] + 1, moments_of(-spend), donated, sold)
+        phases.append((credit, guaranteed, borrowed, donated, earned, stops))
+        credit = spend - borrowed + earned
+    before, held, lent, given, paid, ends = (np.stack(column) for column in zip(*phases, strict=True))
+    bounds = _affordable(claims, largest, before + free, alpha)
+    tasks = np.where(ends == _OWN, bounds, np.minimum((held + lent) / largest, bounds))
+    return KarmaRun(tasks, before, credit, held, lent, given, paid, ends, demands, claims, capacities, alpha, free)
 
 
 def karma_rule(
     demands: Any, *, initial_credit: Any, alpha: Any, capacities: Any = None, max_tasks: Any = None, free: Any = None
 ) -> KarmaRun:
-    """Karma in dominant shares: arrays of doubles by the code above compiled, all else by the same code in fractions.
+    """Karma in dominant shares, in fractions; doubles count at face value.
 
     Demands (T, n, m), credits (n,), capacities (m,), bounds (T, n) with None for none, 0 for who demands nothing. Each
     gets ``free`` credits before a phase, (1 - alpha) / n where nothing is said.
@@ -204,42 +155,15 @@ def karma_rule(
     >>> [str(c) for c in run.final_credit]
     ['3/2', '5/2']
     """
-    values, start = as_array(demands), as_array(initial_credit)
+    values = fractions(demands)
     T, n, m = values.shape
-    pool = as_array([1] * m if capacities is None else capacities)
-    claims = as_array([[None] * n] * T if max_tasks is None else max_tasks)
-    exact = values.dtype == object
-    part: Any = Fraction(alpha) if exact else alpha
-    free = (1 - part) / n if free is None else free
-    need, largest = _normalised(values, pool)
-    claimed = claims * largest
-    credit, kept = np.zeros((T + 1, n), need.dtype), np.zeros((4, T, n), need.dtype)
-    stops, t = np.zeros((T, n), np.int64), 0
-    credit[0] = start
-    while (t := settle_phases(need, claimed, part, free, credit, kept, stops, t, exact)) < T:
-        if n > EXACT:
-            rule = f"must, as parts of the pool and of what is left of it, be within {FAR_APART:g} beyond {EXACT} users"
-            raise InvalidInput("demands", rule, f"phase {t}")
-        phase = karma_rule(
-            in_fractions(values[t : t + 1]),
-            capacities=in_fractions(pool),
-            initial_credit=in_fractions(credit[t]),
-            max_tasks=in_fractions(claims[t : t + 1]),
-            alpha=part,
-            free=Fraction(free),
-        )
-        for one, name in zip(kept, ("guaranteed", "borrowed", "donated", "earned"), strict=True):
-            one[t] = getattr(phase, name)[0]
-        stops[t], credit[t + 1] = phase.bottlenecks[0], phase.final_credit
-        t += 1
-    bounds = _affordable(claims, largest, credit[:-1] + free, part)
-    tasks = np.where(stops == _OWN, bounds, np.minimum((kept[0] + kept[1]) / largest, bounds))
-    return KarmaRun(
-        tasks, credit[:-1], credit[-1], kept[0], kept[1], kept[2], kept[3], stops, values, claims, pool, part, free
-    )
+    pool = fractions([1] * m if capacities is None else capacities)
+    claims = fractions([[None] * n] * T if max_tasks is None else max_tasks)
+    extra = None if free is None else Fraction(free)
+    return run_phases(values, pool, claims, fractions(initial_credit), Fraction(alpha), extra)
 
 
-def _normalised(demands: NDArray[Any], capacities: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _normalised(demands: Array, capacities: Array) -> tuple[Array, Array]:
     """Give demands per unit of dominant share, and the dominant share of one task (1 for who demands nothing)."""
     share = demands / capacities
     largest = share.max(axis=-1)
@@ -247,7 +171,7 @@ def _normalised(demands: NDArray[Any], capacities: NDArray[Any]) -> tuple[NDArra
     return share / largest[..., None], largest
 
 
-def _affordable(max_tasks: NDArray[Any], largest: NDArray[Any], credit: NDArray[Any], alpha: Any) -> NDArray[Any]:
+def _affordable(max_tasks: Array, largest: Array, credit: Array, alpha: Any) -> Array:
     """Bounds on tasks: what the user claims, and what its guaranteed share and its credit pay for."""
     return np.minimum(max_tasks, (alpha / credit.shape[-1] + credit) / largest)
 
@@ -281,8 +205,29 @@ def _as_bounds(max_tasks: Any, demands: FloatArray, users: Names | None) -> Floa
     return np.where((demands > 0).any(axis=2), bounds, 0.0)
 
 
+def work_out(
+    demands: FloatArray, capacities: FloatArray, claims: FloatArray, credit: FloatArray, alpha: Any, **how: Any
+) -> KarmaRun:
+    """Run the rule on doubles, and refuse what these do not tell; or, by ``engine="plain"``, on fractions of them."""
+    engine, free = how.get("engine", "fast"), how.get("free")
+    check_choice(engine, "engine", Engine)
+    if engine == "plain":
+        given = {"capacities": capacities, "max_tasks": claims, "initial_credit": credit, "alpha": alpha, "free": free}
+        return replace(karma_rule(demands, **given).rounded(), demands=demands)
+    need, _ = _normalised(demands, capacities)
+    rule = f"must, in parts of the pool, be within {FAR_APART:g} of each other in a task; engine='plain' takes more"
+    raise_at_first((need > 0) & (need * FAR_APART < 1), "demands", rule, demands)
+    return run_phases(demands, capacities, claims, credit, alpha, free)
+
+
 def karma_phase(
-    demands: Any, credit: Any, *, capacities: Any = None, max_tasks: Any = None, alpha: float = 0.5
+    demands: Any,
+    credit: Any,
+    *,
+    capacities: Any = None,
+    max_tasks: Any = None,
+    alpha: float = 0.5,
+    engine: Engine = "fast",
 ) -> Allocation:
     """Allocate one phase by Karma in dominant shares, the credits given (after Vuppalapati et al. 2023).
 
@@ -299,6 +244,8 @@ def karma_phase(
         What each claims to be able to run, ``inf`` for no bound, 0 for nothing. Default: no bounds.
     alpha : float, in [0, 1]
         Part of the pool that is guaranteed: alpha / n of dominant share each.
+    engine : {"fast", "plain"}
+        ``"plain"`` works the same code out in fractions.
 
     Returns
     -------
@@ -345,7 +292,7 @@ def karma_phase(
     bounds = as_max_tasks(max_tasks, n, users)
     part = as_number(alpha, "alpha", 0.0, 1.0)
     claims = np.where((values > 0).any(axis=1), bounds, 0.0)[None]
-    found = karma_rule(values[None], initial_credit=spend, alpha=part, capacities=pool, max_tasks=claims, free=0.0)
+    found = work_out(values[None], pool, claims, spend, part, free=0.0, engine=engine)
     return replace(found, named_users=users, named_resources=resources).at(0)
 
 
@@ -517,7 +464,7 @@ def karma(
         One credit buys a dominant share of 1. Default: T each, which nobody can exhaust, since a phase costs at
         most 1; any larger amount gives the same allocations.
     engine : {"fast", "plain"}
-        ``"plain"`` works the same code (:func:`karma_rule`) out in fractions.
+        ``"plain"`` works the same code out in fractions, as :func:`karma_rule` does.
 
     Returns
     -------
@@ -532,10 +479,9 @@ def karma(
     Notes
     -----
     Cost O(T n m^2 log n); 1000 phases of 500 users and 2 resources take a fraction of a second. Credits are kept in
-    doubles, to 1e-16 of the largest; what is left of a resource, to some 1e-16 of the pool. Whoever lives on that and
-    needs r times more of another has its share to r times as much. A phase in which needs of a task are more than 1e8
-    apart, or a resource leaves somebody less than 1e-8 of the pool, is worked out in fractions for up to 100 users
-    (seconds), and refused for more.
+    doubles, to 1e-16 of the largest, and shares to some 1e-16 of the pool: a user who lives on less of it has less
+    right digits, and one that needs r times more of another resource r times less. Needs of a task that are more than
+    1e8 apart are refused; ``engine="plain"`` takes them.
 
     References
     ----------
@@ -560,9 +506,5 @@ def karma(
     pool = as_capacities(capacities, m, resources)
     part = as_number(alpha, "alpha", 0.0, 1.0)
     credit = as_credit(float(count) if initial_credit is None else initial_credit, n, users, "initial_credit")
-    check_choice(engine, "engine", Engine)
-    given = {"demands": values, "capacities": pool, "initial_credit": credit, "max_tasks": claims}
-    if engine == "plain":
-        given = {name: in_fractions(one) for name, one in given.items()}
-    found = karma_rule(**given, alpha=part).rounded()
-    return replace(found, demands=values, named_users=users, named_resources=resources)
+    found = work_out(values, pool, claims, credit, part, engine=engine)
+    return replace(found, named_users=users, named_resources=resources)

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fairbook.mechanisms.karma import as_credit, karma_rule
+from fairbook.mechanisms.karma import as_credit, work_out
 from fairbook.mechanisms.pools import CreditPool
-from fairbook.mechanisms.saved import names_for_json
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import as_max_tasks, as_number
 
@@ -18,7 +17,7 @@ __all__ = ["Karma"]
 
 
 class Karma(CreditPool):
-    """Karma in dominant shares one phase at a time, saved and restored.
+    """Karma in dominant shares one phase at a time. ``pickle`` saves and restores it.
 
     :meth:`phase` costs O(n m^2 log n) and gives digit for digit what :func:`fairbook.karma` does.
 
@@ -47,7 +46,7 @@ class Karma(CreditPool):
     array([10.,  0.])
     >>> pool.credit
     array([1.5, 2.5])
-    >>> Karma.from_dict(pool.to_dict()).phase([[1], [1]]).tasks
+    >>> pool.phase([[1], [1]]).tasks
     array([2.5, 7.5])
     """
 
@@ -55,20 +54,16 @@ class Karma(CreditPool):
         self, users: int | Sequence[Hashable], capacities: Any, *, alpha: float = 0.5, initial_credit: Any = 1000.0
     ) -> None:
         super().__init__(users, capacities)
-        self._alpha = as_number(alpha, "alpha", 0.0, 1.0)
+        self.alpha = as_number(alpha, "alpha", 0.0, 1.0)
         self._credit = as_credit(initial_credit, len(self), self._users, "initial_credit")
 
     def __repr__(self) -> str:
         return f"Karma({len(self)} users, {len(self._capacities)} resources, phase {self.phases})"
 
     @property
-    def alpha(self) -> float:
-        return self._alpha
-
-    @property
     def free_credit(self) -> float:
         """Credits that each user gets before each phase, (1 - alpha) / n."""
-        return (1.0 - self._alpha) / len(self)
+        return (1.0 - self.alpha) / len(self)
 
     def phase(self, demands: Any, *, max_tasks: Any = None) -> Allocation:
         """Hand out the free credits, allocate one phase, and settle what was borrowed and donated.
@@ -94,26 +89,7 @@ class Karma(CreditPool):
         values, users, resources = self._matched(demands, "demands")
         bounds = as_max_tasks(max_tasks, len(self), users)
         claims = np.where((values > 0).any(axis=1), bounds, 0.0)[None]
-        found = karma_rule(
-            values[None], initial_credit=self._credit, alpha=self._alpha, capacities=self.capacities, max_tasks=claims
-        )
+        found = work_out(values[None], self._capacities, claims, self._credit, self.alpha)
         self._credit = found.final_credit
         self.phases += 1
         return replace(found, named_users=users, named_resources=resources).at(0)
-
-    def _state(self) -> dict[str, Any]:
-        return {
-            "users": names_for_json(self._users, "users") or len(self),
-            "resources": names_for_json(self._resources, "resources"),
-            "capacities": self._capacities.tolist(),
-            "alpha": self._alpha,
-            "credit": self._credit.tolist(),
-            "phases": self.phases,
-        }
-
-    @classmethod
-    def _restored(cls, state: dict[str, Any]) -> Karma:
-        self = cls(state["users"], state["capacities"], alpha=state["alpha"], initial_credit=state["credit"])
-        self._resources = state["resources"] and tuple(state["resources"])
-        self.phases = state["phases"]
-        return self

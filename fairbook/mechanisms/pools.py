@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.saved import Stateful
-from fairbook.model.exact import as_fractions
 from fairbook.model.inputs import (
     FloatArray,
     Named,
@@ -28,18 +27,15 @@ from fairbook.model.result import labels_or_positions
 
 
 def fractions(values: Any) -> NDArray[Any]:
-    """Give an array of fractions, with inf for None; doubles count at face value, a number has no dimension."""
-    found = np.array(as_fractions([values], "values")[0], dtype=object)
-    found[np.equal(found, None)] = np.inf  # type: ignore[call-overload]
-    return found
+    """Give an array of fractions of numbers, or of texts such as "1/3"; inf where there is inf, or None."""
+
+    def fraction(one: Any) -> Any:
+        return np.inf if one is None or one == np.inf else Fraction(one.item() if isinstance(one, np.generic) else one)
+
+    return np.array(np.frompyfunc(fraction, 1, 1)(np.array(values, dtype=object)), dtype=object)
 
 
-def as_array(values: Any) -> NDArray[Any]:
-    """Give an array of doubles as it is, and all else as one of fractions."""
-    return values if isinstance(values, np.ndarray) and values.dtype == np.float64 else fractions(values)
-
-
-class CreditPool(Stateful):
+class CreditPool:
     """A pool of n users who are all known from the start, each with a credit.
 
     Attributes

@@ -132,7 +132,7 @@ registry: dict[str, Mechanism] = {
             "Karma",
             "phases",
             "who takes less than its guarantee earns credit, and borrows with it later",
-            "progressive filling, resource by resource, compiled; in fractions where needs are far apart",
+            "progressive filling, each from a moment of its own",
             "karma",
             "Karma",
         ),
