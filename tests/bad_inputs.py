@@ -77,12 +77,6 @@ def _cbdrf() -> fb.CbDrf:
     return run
 
 
-def _karma() -> fb.Karma:
-    run = fb.Karma(NAMES, [9.0, 18.0])
-    run.phase(D)
-    return run
-
-
 def _pool() -> fb.VirtualClusterPool:
     pool = fb.VirtualClusterPool([60.0, 45.0])
     pool.arrive("ann", 40, 0.5)
@@ -246,7 +240,6 @@ ENTRIES = [
         {"ratios": [1.0, 0.5, 0.2], "rho": [0.75, 0.5, 0.5]},
         {"ratios": "amounts", "rho": "amounts"},
     ),
-    Entry("CbDrf.from_dict", fb.CbDrf.from_dict, {"state": _cbdrf().to_dict()}, {"state": "a saved state"}),
     Entry(
         "karma",
         fb.karma,
@@ -294,7 +287,6 @@ ENTRIES = [
         {"demands": D, "max_tasks": [5.0, 6.0, 7.0]},
         {"demands": "amounts of users", "max_tasks": "bounds"},
     ),
-    Entry("Karma.from_dict", fb.Karma.from_dict, {"state": _karma().to_dict()}, {"state": "a saved state"}),
     Entry("DmfaSrq", fb.DmfaSrq, {"resources": ["cpu", "memory"]}, {"resources": "names"}),
     Entry(
         "DmfaSrq.arrive",
@@ -558,7 +550,6 @@ NO_ENTRY = {
     ),
     "Instance": "stores what was given; mechanisms check it",
     "Instance.arguments": "of names in a signature",
-    "NodeView": "a record that is handed out",
     **dict.fromkeys(("FairbookError", "InvalidInput", "MissingDependency", "TraceError"), "an error"),
     "CreditRule.factor": "of checked credits, inside of the mechanism",
     "CreditRule.settle": "of checked credits, inside of the mechanism",
@@ -570,8 +561,6 @@ NO_ENTRY = {
     "VirtualClusters.packs": "of checked requests",
     "read_export": "of a file; its errors are in test_cli_exports",
     "results.StaleResult": "an error",
-    "NodeView.count": "of tuple",
-    "NodeView.index": "of tuple",
     "metrics.Run": "a protocol",
     "metrics.exchange_rates": "of checked arrays",
     "tables.Markdown": "any text",

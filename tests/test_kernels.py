@@ -45,12 +45,6 @@ def cbdrf(rng: Rng, n: int, m: int) -> list[Any]:
     return [fb.cbdrf(demands(rng, 3, n, m), released=rng.random((3, n)), grant=grant, held="stays")]  # type: ignore[arg-type]
 
 
-def karma(rng: Rng, n: int, m: int) -> list[Any]:
-    asked = demands(rng, 3, n, m)
-    asked[asked > 0] = np.maximum(asked, 1e-9 * asked.max(axis=-1, keepdims=True))[asked > 0]
-    return [fb.karma(asked, max_tasks=rng.random((3, n)), initial_credit=rng.choice([0.5, 1, 1000]))]
-
-
 def tv_drf(rng: Rng, n: int, m: int) -> list[Any]:
     asked, tasks = np.clip(demands(rng, 3, n, m), 0.0, 50.0), rng.integers(0, 9, (3, n)).astype(float)
     asked[(asked > 0) & (asked < 1e-3)] = 1e-3
@@ -70,7 +64,7 @@ def virtual_cluster(rng: Rng, n: int, m: int) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("run", [drf, dmfa_srq, cbdrf, karma, tv_drf, virtual_cluster])
+@pytest.mark.parametrize("run", [drf, dmfa_srq, cbdrf, tv_drf, virtual_cluster])
 def test_plain_and_compiled_give_the_same_bits(
     run: Callable[[Rng, int, int], list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

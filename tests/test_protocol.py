@@ -50,7 +50,7 @@ def test_the_registry_says_what_a_mechanism_takes(name: str) -> None:
             row.function(**data(name), **{option: "another"})
         assert caught.value.argument == option
     if row.online is not None:
-        assert {"to_dict", "from_dict", "users"} <= set(dir(getattr(fb, row.online)))
+        assert hasattr(getattr(fb, row.online), "users")
 
 
 @pytest.mark.parametrize("name", registry)

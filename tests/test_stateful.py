@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -28,22 +29,6 @@ def arrivals(n: int, m: int = 2, seed: int = 0) -> fb.DmfaSrq:
     return pool
 
 
-def credits(phases: int, granted: bool, **terms: Any) -> fb.CbDrf:
-    pool = fb.CbDrf(USERS, POOL, **terms)
-    for t in range(phases):
-        pool.phase(DEMANDS + t)
-        pool.release([1.0, 0.5, 0.1])
-    if granted:
-        pool.phase(DEMANDS)
-    return pool
-
-
-def karma(users: Any = USERS, capacities: Any = POOL) -> fb.Karma:
-    pool = fb.Karma(users, capacities, initial_credit=[1.5, 2.0, 0.25])
-    pool.phase(DEMANDS, max_tasks=[1, 0, 7])
-    return pool
-
-
 def clusters(**rules: Any) -> fb.VirtualClusterPool:
     pool = fb.VirtualClusterPool(pd.Series({"north": 8, "south": 5}), **rules)
     for user, wanted, tolerance in (("ann", 8, 0.5), ("bob", 6, 0.25), ("cat", 4, 0.5), (4, 9, 0.0)):
@@ -58,12 +43,6 @@ def more_arrivals(pool: fb.DmfaSrq) -> Any:
     return found, pool.tasks.tolist()
 
 
-def more_credits(pool: fb.CbDrf) -> Any:
-    if pool.to_dict()["granted"]:
-        pool.release(0.6)
-    return pool.phase(DEMANDS[::-1]).tasks.tolist(), pool.credit.tolist()
-
-
 def more_clusters(pool: fb.VirtualClusterPool) -> Any:
     for user in pool.users[:1]:
         pool.depart(user)
@@ -75,11 +54,6 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "DmfaSrq": (lambda: arrivals(12), more_arrivals),
     "DmfaSrq, many": (lambda: arrivals(40, 9, seed=1), more_arrivals),
     "DmfaSrq, empty": (lambda: fb.DmfaSrq(["cpu"]), more_arrivals),
-    "CbDrf": (lambda: credits(3, False, held="stays"), more_credits),
-    "CbDrf, granted": (lambda: credits(2, True, held="stays", grant="capped", rho=[0.5, 0.6, 0.7]), more_credits),
-    "CbDrf, new": (lambda: fb.CbDrf(3, [9.0, 18.0]), more_credits),
-    "Karma": (karma, lambda pool: pool.phase(DEMANDS).tasks.tolist()),
-    "Karma, numbered": (lambda: karma(3, capacities=[9.0, 18.0]), lambda pool: pool.phase(DEMANDS).tasks.tolist()),
     "VirtualClusterPool": (clusters, more_clusters),
     "VirtualClusterPool, printed": (lambda: clusters(give="tolerance", take="printed", pick="free"), more_clusters),
     "VirtualClusterPool, empty": (lambda: fb.VirtualClusterPool([8], take="reshare"), more_clusters),
@@ -144,10 +118,6 @@ def test_what_was_changed_since_is_refused(case: str) -> None:
     ("pool", "argument"),
     [
         (fb.DmfaSrq([("a", 1)]), "resources"),
-        (fb.Karma([("a", 1), ("b", 2)], [1]), "users"),
-        (fb.Karma(2, pd.Series({1.5: 2.0})), "resources"),
-        (fb.CbDrf([1.5], [1.0]), "users"),
-        (fb.CbDrf(["a"], pd.Series({1.5: 2.0})), "resources"),
         (fb.VirtualClusterPool(pd.Series({1.5: 4})), "capacities"),
     ],
 )
@@ -161,24 +131,39 @@ def test_names_that_json_would_change_are_not_saved(pool: Any, argument: str) ->
                 now.to_dict()
 
 
-@pytest.mark.parametrize(
-    "make", [lambda users: fb.CbDrf(users, POOL), lambda users: fb.Karma(users, POOL, initial_credit=2)]
-)
-def test_demands_of_a_phase_are_matched_by_name(make: Callable[[Any], Any]) -> None:
-    frame, pool = pd.DataFrame(DEMANDS, USERS, list(POOL.index)), make(USERS)
-    expected, before = make(USERS).phase(frame), pool.to_dict()
+@pytest.mark.parametrize("make", [fb.CbDrf, fb.Karma])
+def test_phase_by_phase_by_name(make: Any) -> None:
+    frame, pool = pd.DataFrame(DEMANDS, USERS, list(POOL.index)), make(USERS, POOL)
+    expected, before = make(USERS, POOL).phase(frame), pickle.dumps(pool)
     for same in (frame.iloc[::-1, ::-1], frame.to_numpy(), frame.reset_index(drop=True)):
-        allocation = make(USERS).phase(same)
+        allocation = make(USERS, POOL).phase(same)
         assert (allocation.tasks == expected.tasks).all()
         assert (allocation.users, allocation.resources) == (tuple(USERS), tuple(POOL.index))
-    for wrong in (frame.rename({"ann": "zoe"}), frame.rename(columns={"cpu": "gpu"})):
-        with pytest.raises(fb.InvalidInput, match=r"^demands\.(index|columns) must name the"):
+    for wrong in (frame.rename({"ann": "zoe"}), frame.rename(columns={"cpu": "gpu"}), DEMANDS[:2], -DEMANDS, "x"):
+        with pytest.raises(fb.InvalidInput, match=r"^demands"):
             pool.phase(wrong)
-        assert pool.to_dict() == before
-    if isinstance(pool, fb.Karma):
-        assert make(3).phase(frame).users == expected.users
-        bounds = pd.Series([1.0, 0.0, 7.0], USERS)
-        assert (pool.phase(frame, max_tasks=bounds[::-1]).tasks == make(3).phase(DEMANDS, max_tasks=bounds).tasks).all()
+    for bad in ([1, 1], [-1, 1, 1]) if make is fb.Karma else ():
+        with pytest.raises(fb.InvalidInput, match=r"^max_tasks"):
+            pool.phase(DEMANDS, max_tasks=bad)
+    pool.capacities[:] = pool.credit[:] = 0.0
+    assert pickle.dumps(pool) == before
+
+
+def test_phases_of_cbdrf_end_before_the_next() -> None:
+    pool = fb.CbDrf(USERS, POOL)
+    with pytest.raises(fb.InvalidInput, match=r"^ratios must wait"):
+        pool.release(1.0)
+    pool.phase(DEMANDS)
+    before = pickle.dumps(pool)
+    for step, argument in (
+        (lambda: pool.phase(DEMANDS), "demands must wait"),
+        (lambda: pool.release(1.1), "ratios"),
+        (lambda: pool.release(pd.Series([1, 1, 1], ["x", "y", "z"])), "ratios"),
+        (lambda: pool.release(1.0, rho=np.ones((3, 2))), "rho"),
+    ):
+        with pytest.raises(fb.InvalidInput, match=f"^{argument}"):
+            step()
+    assert pickle.dumps(pool) == before
 
 
 #: Events that are refused, each with the argument that is to blame.
@@ -192,24 +177,6 @@ MISUSE: dict[str, list[tuple[Callable[[Any], Any], str]]] = {
         (lambda p: p.arrive(5, [1, 1], 1), "user"),
         (lambda p: p.depart("nobody"), "user"),
         (lambda p: p.depart(5, "goes"), "contribution"),
-    ],
-    "CbDrf, granted": [
-        (lambda p: p.phase(DEMANDS), "demands"),
-        (lambda p: p.release(1.1), "ratios"),
-        (lambda p: p.release(pd.Series([1, 1, 1], ["x", "y", "z"])), "ratios"),
-        (lambda p: p.release(1.0, rho=np.ones((3, 2))), "rho"),
-    ],
-    "CbDrf": [
-        (lambda p: p.release(1.0), "ratios"),
-        (lambda p: p.phase(-DEMANDS), "demands"),
-        (lambda p: p.phase(DEMANDS[None]), "demands"),
-        (lambda p: p.phase("x"), "demands"),
-    ],
-    "Karma": [
-        (lambda p: p.phase(DEMANDS[:2]), "demands"),
-        (lambda p: p.phase(-DEMANDS), "demands"),
-        (lambda p: p.phase(DEMANDS, max_tasks=[1, 1]), "max_tasks"),
-        (lambda p: p.phase(DEMANDS, max_tasks=[-1, 1, 1]), "max_tasks"),
     ],
     "VirtualClusterPool": [
         (lambda p: p.arrive("ann", 1, 0), "user"),
@@ -239,8 +206,6 @@ def test_misuse_changes_nothing(case: str) -> None:
     ("case", "names"),
     [
         ("DmfaSrq", "tasks levels slack"),
-        ("CbDrf, granted", "credit credit_factor pool capacities"),
-        ("Karma", "credit capacities"),
         ("VirtualClusterPool", "capacities"),
     ],
 )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.mechanisms.choices import Engine, check_choice
-from fairbook.mechanisms.drf import drf_rule, fill as fill_doubles
+from fairbook.mechanisms.drf import fill_bounded
 from fairbook.mechanisms.pools import fractions
 from fairbook.mechanisms.readings import Grant
 from fairbook.model.allocation import Allocation
@@ -23,6 +23,7 @@ from fairbook.model.inputs import (
     as_capacities,
     as_tolerance,
     check_amounts,
+    check_apart,
     check_fractions,
     demand_matrix,
     per_user,
@@ -41,15 +42,15 @@ NEAR = 1e-12
 # ----------------------------------------------------------------------------------------------------- the rule
 
 
-def fill(demands: Array, pool: Array, weights: Any = 1, max_tasks: Any = None) -> tuple[Array, Array]:
-    """DRF: the rule in fractions, its engine in doubles; tasks, and what stops each node."""
-    weights = np.broadcast_to(weights, len(demands))
+def fill(demands: Array, pool: Array, weights: Any = 1, max_tasks: Any = np.inf) -> tuple[Array, Array]:
+    """DRF with weights and bounds: tasks, and what stops each node."""
+    rate = weights / (demands / pool).max(axis=1)
+    cap = max_tasks / rate
+    levels, stops = 0 * rate, np.zeros(len(rate), np.int64)
+    apart = fill_bounded(demands, rate, pool, cap, np.argsort(cap, kind="stable"), levels, stops)
     if demands.dtype != object:
-        rate = weights / (demands / pool).max(axis=1)
-        return fill_doubles(demands, rate, pool, weights, max_tasks)
-    bounds = None if max_tasks is None else [None if most == np.inf else most for most in max_tasks]
-    tasks, stops = drf_rule(demands.tolist(), weights=weights.tolist(), capacities=pool.tolist(), max_tasks=bounds)
-    return np.array(tasks, object), np.array(stops)
+        check_apart(apart, "demands")
+    return levels * rate, stops
 
 
 def scaled(demands: Array, psi: Array, pool: Array, drf_tasks: Array, stops: Array) -> tuple[Array, Array]:

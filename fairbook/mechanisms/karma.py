@@ -32,6 +32,7 @@ from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.pools import fractions
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (
+    FAR_APART,
     LARGEST,
     FloatArray,
     Names,
@@ -57,8 +58,6 @@ Array = NDArray[Any]
 
 _OWN = -1  # marks a user whom its own bound or the end of its credit stops
 
-#: Needs of a task, in parts of the pool, that are further apart are refused: doubles do not tell them.
-FAR_APART = 1e8
 #: Parts of the pool, and levels, that rounding does not tell apart.
 NEAR = 1e-13
 
@@ -215,8 +214,10 @@ def work_out(
         given = {"capacities": capacities, "max_tasks": claims, "initial_credit": credit, "alpha": alpha, "free": free}
         return replace(karma_rule(demands, **given).rounded(), demands=demands)
     need, _ = _normalised(demands, capacities)
-    rule = f"must, in parts of the pool, be within {FAR_APART:g} of each other in a task; engine='plain' takes more"
-    raise_at_first((need > 0) & (need * FAR_APART < 1), "demands", rule, demands)
+    least = need[need > 0].min(initial=1)
+    if least * FAR_APART < 1:
+        rule = f"must have needs of a task, in parts of the pool, within {FAR_APART:g} of each other in doubles"
+        raise InvalidInput("demands", f'{rule} (engine="plain" takes fractions)', f"{1 / least:.3g}")
     return run_phases(demands, capacities, claims, credit, alpha, free)
 
 

@@ -73,7 +73,7 @@ class Mechanism(NamedTuple):
         return READINGS.get(self.name, {})
 
 
-_FILLING = "progressive filling, compiled; the rule in fractions where users are far apart"
+_FILLING = "progressive filling, compiled"
 _STACK = "a stack of groups of equal level, compiled; the rule in fractions where weights are far apart"
 _TASKS = "whole tasks one by one, compiled"
 
