@@ -44,15 +44,6 @@ def refused(outcome: Outcome) -> str:
     return lines[0]
 
 
-def survives(arguments: list[Any]) -> int:
-    """Run a command on anything; it goes well, or ends in one line."""
-    code, _, err = outcome = run(*arguments)
-    assert code in (0, 2)
-    assert all(line.startswith("fairbook: ") for line in err.splitlines())
-    assert code == 0 or refused(outcome)
-    return code
-
-
 def no_gaps(frame: pd.DataFrame) -> pd.DataFrame:
     """Put an empty text where a word is missing."""
     return frame.fillna(dict.fromkeys(frame.columns.difference(frame.select_dtypes("number").columns), ""))

@@ -1,14 +1,11 @@
 """The command line: what each command prints and writes, and how it refuses."""
 
-import argparse
 import io
 import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +18,7 @@ from book.common.claims import command as claims, registry, stored
 from book.common.claims.registry import COLUMNS, Claim, Evidence, Mechanism, Part
 from fairbook import cli
 from tests.commands import ROOT, laboratory, refused, run, run_laboratory
+from tools.api_pages import parsers
 
 # ------------------------------------------------------------------------------------------------ the program
 
@@ -31,55 +29,26 @@ def child(*arguments: str, **how: Any) -> subprocess.Popen[bytes]:
     )
 
 
-def parsers() -> dict[str, argparse.ArgumentParser]:
-    """Give the parser of every command, by its words."""
-    found, new = {}, [("", cli.make_parser())]
-    while new:
-        words, parser = new.pop()
-        found[words] = parser
-        for action in parser._actions:
-            if isinstance(action.choices, dict):
-                new += [(f"{words} {name}".strip(), one) for name, one in action.choices.items()]
-    return found
-
-
-def test_version_and_help_of_every_command() -> None:
+def test_version_help_and_examples() -> None:
     assert run("--version") == (0, f"fairbook {fb.__version__}\n", "")
-    overview = run("--help")[1]
-    assert len(parsers()) == 3
     assert run() == run("--help")
-    for words in parsers():
-        code, text, err = run(*words.split(), "--help")
+    top, *commands = parsers(cli.make_parser())
+    assert len(commands) == 2
+    for parser in (top, *commands):
+        code, text, err = run(*parser.prog.split()[1:], "--help")
         assert (code, err) == (0, "")
-        assert "examples:" in text
-        assert words.partition(" ")[0] in overview
-        assert ("--progress" in text) == (words not in {"", "completion"})
-
-
-def test_examples_of_the_help_are_understood() -> None:
-    texts = [parser.epilog or "" for parser in parsers().values()]
-    examples = [
-        line
-        for text in texts
-        for line in re.findall(r"(?<!\()fairbook [^|>)#\n]+", text)
-        if not line.startswith("fairbook:")
-    ]
-    assert len(examples) >= 9
-    for line in examples:
-        assert callable(parsers()[""].parse_args(shlex.split(line)[1:]).run)
-
-
-def completed(line: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Give what is offered for the last word of a line."""
-    monkeypatch.setenv("COMP_LINE", line)
-    return run("completion", "words", "fairbook", "word", "before")[1].split()
+        examples = re.findall(r"(?<!\()fairbook [^|>)#\n]+", (parser.epilog or "").partition("exit codes")[0])
+        assert examples
+        assert all(line in text and top.parse_args(shlex.split(line)[1:]).run for line in examples)
 
 
 def test_shells_complete_commands_options_and_choices(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert completed("fairbook c", monkeypatch) == ["completion"]
-    assert completed("fairbook allocate u.csv --mech", monkeypatch) == ["--mechanism"]
-    assert "tv_drf" in completed("fairbook allocate --mechanism ", monkeypatch)
-    assert completed("fairbook completion z", monkeypatch) == ["zsh"]
+    for line, offered in {
+        "fairbook c": "completion", "fairbook allocate u.csv --mech": "--mechanism",
+        "fairbook allocate --mechanism tv": "tv_drf", "fairbook completion z": "zsh",
+    }.items():  # fmt: skip
+        monkeypatch.setenv("COMP_LINE", line)
+        assert run("completion", "words", "fairbook", "word", "before")[1] == f"{offered}\n"
     assert all("fairbook completion words" in run("completion", shell)[1] for shell in ("bash", "zsh", "fish"))
 
 
@@ -112,18 +81,6 @@ def test_a_closed_pipe_is_no_error_and_a_full_disk_is_one_line() -> None:
     if Path("/dev/full").exists():
         full = (2, b"fairbook: error: No space left on device\n")
         assert written_into(os.open("/dev/full", os.O_WRONLY)) == full
-
-
-def test_interruption_by_signal(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "users.csv")  # the program waits for somebody to write
-    heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # a job in the background ignores it
-    program = child("-m", "fairbook", "allocate", str(tmp_path / "users.csv"), **heard)
-    writer = os.open(tmp_path / "users.csv", os.O_WRONLY)  # returns once the program has opened its end
-    time.sleep(0.1)
-    program.send_signal(signal.SIGINT)
-    out, err = program.communicate(timeout=60)
-    os.close(writer)
-    assert (program.returncode, out, err) == (130, b"", b"fairbook: interrupted\n")
 
 
 @pytest.mark.parametrize(

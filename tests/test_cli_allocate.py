@@ -167,14 +167,6 @@ def test_the_defaults_are_what_the_guide_of_the_comparison_says() -> None:
     assert default["machines"] in best["whole tasks on machines, nothing idle"]
 
 
-@EVERY
-def test_the_default_is_named_with_its_reason(case: Case, tmp_path: Path) -> None:
-    out = " ".join(run(*case.given(tmp_path))[1].split())
-    assert out.startswith(f"{case.mechanism}: ")
-    assert "(--mechanism takes another)" in out
-    assert run(*case.given(tmp_path), "--mechanism", case.mechanism)[1].startswith(f"{case.mechanism}: as asked\n")
-
-
 # ------------------------------------------------------------------------------------------------ what is read
 
 
@@ -328,55 +320,6 @@ def test_eighty_columns_are_enough_for_what_is_shipped(monkeypatch: pytest.Monke
         assert "\\" not in out  # no table is broken
 
 
-@pytest.mark.parametrize(
-    ("rule", "options", "exact"),
-    [
-        ("drf", [], True),
-        ("drf_by_task", [], True),
-        ("dmfa_srq", [], False),
-        ("karma", [], False),
-        ("tv_drf", [], True),
-        ("drfh", [], True),
-        ("drfh", ["--method", "fluid"], False),
-    ],
-)
-def test_whole_tasks(rule: str, options: list[str], exact: bool, tmp_path: Path) -> None:
-    case = (CASES | {"arrivals": POOL})[registry[rule].kind]
-    table = {"users": "user,cpu,memory\nann,1,3.7\nbob,3,1\n"} if case is POOL else {}
-    given = [*case.given(tmp_path, **table), "--mechanism", rule, *options]
-    parts, whole = case.told(*given), case.told(*given, "--whole")
-    assert (whole["tasks"] == np.floor(whole["tasks"])).all()
-    assert ("which are rounded down" in run(*given, "--whole")[1]) == (not exact)
-    assert ("--whole gives whole ones" in run(*given)[1]) == (rule == "drf" or not exact)
-    if exact:
-        library = fb.drf_by_task([[1, 3.7], [3, 1]], capacities=[9, 18]).tasks
-        assert whole["tasks"].to_list() == (library.tolist() if case is POOL else parts["tasks"].to_list())
-    else:
-        assert whole["tasks"].to_list() == np.floor(parts["tasks"] * (1 + 1e-12)).to_list()
-        assert (whole["tasks"] < parts["tasks"]).any()
-        ratio = (whole["tasks"] / parts["tasks"]).fillna(0)
-        np.testing.assert_allclose(whole["use_cpu"], parts["use_cpu"] * ratio)
-
-
-@pytest.mark.parametrize("options", [[], ["--mechanism", "gdrf"], ["--method", "fluid"]])
-@pytest.mark.parametrize("case", [MACHINES, PERIODS, CLUSTERS], ids=["machines", "periods", "clusters"])
-def test_placements(case: Case, options: list[str], tmp_path: Path) -> None:
-    options = options if case is MACHINES else []
-    arguments = [*case.given(tmp_path), *options, "--placement"]
-    code, out, _ = run(*arguments, "--output", tmp_path / "all.json")
-    assert code == 0
-    everything = json.loads((tmp_path / "all.json").read_text())
-    key, total = "vms" if case is CLUSTERS else "tasks", dict[str, float]()
-    for row in everything["placement"]:
-        for name, held in row["tasks"].items():
-            total[name] = total.get(name, 0) + held * row.get("machines", 1)  # those that are alike hold the same
-            assert f"{held:.4g} {name}" in out
-    expected = case.told(*arguments[:-1])[key].groupby("user").sum()
-    assert total == pytest.approx(expected[expected > 0].to_dict())
-    names = {row["machine"] for row in everything["placement"]}
-    assert names <= {"small", "large", "left", "right", "north", "south"}
-
-
 def test_explanations_differ_and_say_what_one_more_would_change(tmp_path: Path) -> None:
     told = POOL.told(*POOL.given(tmp_path, users="user,cpu,memory\nann,1,2\nbob,2,4\n"), "--explain")["explanation"]
     assert re.search(r"^ann runs 4.5 tasks.*: cpu stops it\. .* nothing would change for it: memory ", told["ann"])
@@ -458,78 +401,7 @@ def test_one_more_is_computed(
     assert f"{said} {'nothing would change for it' if same else changed}" in text
 
 
-@pytest.mark.parametrize("rule", ["drf", "drf_by_task", "dynamic_drf"])
-def test_what_one_more_would_change_is_what_a_rerun_gives(rule: str, tmp_path: Path) -> None:
-    def with_two(of: str) -> pd.DataFrame:
-        pool = [f"{name}={1 + (name == of)}" for name in ("cpu", "memory", "gpu")]
-        return _EXAMPLE.told(*_EXAMPLE.given(tmp_path)[:2], "--mechanism", rule, "--explain", "--capacity", *pool)
-
-    now, fewer = with_two(""), 0
-    for user, text in now["explanation"].items():
-        for name, said in re.findall(r"With one more (\w+) \(2 instead of 1\) (.*?)\.(?= With|$)", text):
-            then = with_two(name)
-            gain = (then["tasks"] - now["tasks"]).where(abs(then["tasks"] / now["tasks"] - 1) > 1e-9, 0.0)
-            number = f"it would run {then.loc[user, 'tasks']:.4g}" + ", fewer than now" * bool(gain[user] < 0)
-            head, _, why = said.partition(": ")
-            assert head == (number if gain[user] else "nothing would change for it")
-            assert re.findall("team-.", why) == list(gain[(gain > 0) & (gain[user] <= 0)].nlargest(3).index)
-            for full in re.findall("cpu|memory|gpu", why):
-                assert then[f"use_{full}"].sum() + _USERS.loc[user, full] > 1 + (full == name)
-            assert bool(why) == (gain[user] <= 0)
-            fewer += gain[user] < 0
-    assert fewer
-
-
-@EVERY
-def test_output_as_csv_and_json(case: Case, tmp_path: Path) -> None:
-    arguments = [*case.given(tmp_path), "--explain"]
-    plain, csv, whole = (
-        run(*arguments, *more)
-        for more in ([], ["--output", tmp_path / "out.csv"], ["--verify", "--output", tmp_path / "out.json"])
-    )
-    assert plain[0] == 0
-    assert plain == csv
-    assert plain[:2] == whole[:2]  # to certify says something on stderr
-    assert run(*arguments, "--output", "-")[1] == (tmp_path / "out.csv").read_text()
-    everything = json.loads((tmp_path / "out.json").read_text())
-    assert (everything["fairbook"], everything["violations"]) == (fb.__version__, [])
-    told = case.rows((tmp_path / "out.csv").read_text())
-    assert [row["explanation"] for row in everything["users"]] == told["explanation"].to_list()
-    said = " ".join(plain[1].split())
-    assert all(" ".join(text.split()) in said for text in told["explanation"])
-    if case is CLUSTERS:
-        assert everything["min_fraction"] == fb.virtual_cluster(*ASKED).min_fraction
-    else:
-        use = fb.drf([[1, 4], [3, 1]], capacities=[9, 18]).use if case is POOL else None
-        amounts = {row["resource"]: row for row in everything["resources"]}
-        assert list(amounts) == ["cpu", "memory"]
-        assert use is None or [row["use"] for row in amounts.values()] == pytest.approx(use.tolist())
-
-
 # ------------------------------------------------------------------------------------------------------- files
-
-
-@pytest.mark.parametrize(
-    ("table", "options", "users", "said"),
-    [
-        ("team,cpu\nweb,1\netl,2\n", ["--capacity", "cpu=6"], ["web", "etl"], ""),
-        ("note,who,cpu\nx,web,1\ny,etl,2\n", ["--capacity", "cpu=6", "--user-column", "who"], ["web", "etl"], "'note'"),
-        ("bottleneck\n1\n2\n", ["--capacity", "bottleneck=6"], ["1", "2"], ""),  # a resource; users are numbered
-        ("user,cpu,memory\n7,1,1\n8,2,2\n", ["--machines", "m.csv", "--mechanism", "drf"], ["7", "8"], "as one pool"),
-    ],
-)
-def test_users_by_any_name(
-    table: str, options: list[str], users: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "m.csv").write_text("count,cpu,memory\n3,2,9\n")
-    (tmp_path / "t.csv").write_text(table)
-    code, out, err = run("allocate", "t.csv", *options, "--output", "-")
-    told = POOL.rows(out)
-    assert (code, told.index.astype(str).to_list(), told["tasks"].to_list()) == (0, users, [3, 1.5])
-    assert said in err
-    line = refused(run("allocate", "t.csv", *options, "--output", "../" + tmp_path.name + "/t.csv"))
-    assert "--output would overwrite the input" in line
 
 
 # ------------------------------------------------------------------------------------------------ certificates
@@ -547,3 +419,51 @@ def test_a_failed_certificate_is_told(case: Case, tmp_path: Path, monkeypatch: p
     assert "ann" in out
     assert json.loads((tmp_path / "out.json").read_text())["violations"] == [said]
     assert run(*arguments)[0] == 0
+
+
+@pytest.mark.parametrize(("rule", "exact"), [("drf", True), ("dmfa_srq", False), ("karma", False)])
+def test_whole_tasks(rule: str, exact: bool, tmp_path: Path) -> None:
+    case = PHASES if rule == "karma" else POOL
+    table = {"users": "user,cpu,memory\nann,1,3.7\nbob,3,1\n"} if case is POOL else {}
+    given = [*case.given(tmp_path, **table), "--mechanism", rule]
+    parts, whole = case.told(*given), case.told(*given, "--whole")
+    expected = fb.drf_by_task([[1, 3.7], [3, 1]], capacities=[9, 18]).tasks if exact else np.floor(parts["tasks"])
+    assert whole["tasks"].to_list() == list(expected)
+    assert ("which are rounded down" in run(*given, "--whole")[1]) == (not exact)
+    assert "--whole gives whole ones" in run(*given)[1]
+
+
+@EVERY
+def test_output_as_csv_and_json(case: Case, tmp_path: Path) -> None:
+    placed = ["--placement"] * (case not in (POOL, PHASES))
+    arguments, out = [*case.given(tmp_path), "--explain", *placed], tmp_path / "out.json"
+    code, text, _ = run(*arguments, "--verify", "--output", out)
+    assert (code, run(*arguments)) == (0, (0, text, ""))
+    assert text.startswith(f"{case.mechanism}: ")
+    assert run(*arguments, "--mechanism", case.mechanism)[1].startswith(f"{case.mechanism}: as asked\n")
+    everything, told, key = json.loads(out.read_text()), case.told(*arguments), "vms" if case is CLUSTERS else "tasks"
+    assert (everything["fairbook"], everything["violations"]) == (fb.__version__, [])
+    assert [row["explanation"] for row in everything["users"]] == told["explanation"].to_list()
+    assert all(" ".join(said.split()) in " ".join(text.split()) for said in told["explanation"])
+    total = dict[str, float]()
+    for row in everything.get("placement", ()):
+        for name, held in row["tasks"].items():
+            total[name] = total.get(name, 0) + held * row.get("machines", 1)  # those that are alike hold the same
+    expected = told[key].groupby("user").sum()
+    assert total == (pytest.approx(expected[expected > 0].to_dict()) if placed else {})
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "users", "said"),
+    [
+        ("team,cpu\nweb,1\netl,2\n", ["--capacity", "cpu=6"], ["web", "etl"], ""),
+        ("note,who,cpu\nx,web,1\ny,etl,2\n", ["--capacity", "cpu=6", "--user-column", "who"], ["web", "etl"], "'note'"),
+        ("bottleneck\n1\n2\n", ["--capacity", "bottleneck=6"], ["1", "2"], ""),  # a resource; users are numbered
+    ],
+)
+def test_users_by_any_name(table: str, options: list[str], users: list[str], said: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(table)
+    code, out, err = run("allocate", tmp_path / "t.csv", *options, "--output", "-")
+    told = POOL.rows(out)
+    assert (code, told.index.astype(str).to_list(), told["tasks"].to_list()) == (0, users, [3, 1.5])
+    assert said in err

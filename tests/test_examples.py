@@ -1,13 +1,11 @@
 """The trace of the page on extending the library, and that what the page on the code lists is there."""
 
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fairbook as fb
-from book.common import checkout
 from book.examples import batch_log
 
 # ----------------------------------------------------------------------------------------------------- the trace
@@ -47,43 +45,3 @@ def test_a_damaged_log_is_refused(log: Path, line: str, word: str) -> None:
 
 
 # ------------------------------------------------------------------------------------- what the page on the code lists
-
-
-def listed(text: str) -> list[str]:
-    """Give the paths in the table of files that a paper adds."""
-    return re.findall(r"^\| `((?:fairbook|book|data)/[^`]+)`", text, flags=re.MULTILINE)
-
-
-def absent(paths: list[str]) -> list[str]:
-    """List the paths that no finished paper bears out: names in angle brackets stand for anything, keys for the key."""
-    keys = checkout.papers("checks")
-    found = []
-    for path in paths:
-        patterns = [path.replace("<key>", key) for key in keys] if "<key>" in path else [path]
-        there = [any(checkout.ROOT.glob(re.sub(r"<\w+>", "*", pattern).rstrip("/"))) for pattern in patterns]
-        needed = path.endswith(
-            ("story.md", "theory.md", "evidence.md", "ledger.md", "checks.py", "studies.py", "figures.py")
-        )
-        # an oracle may be missing for a paper that has no use for it
-        if not any(there) or (needed and not all(there)):
-            found.append(path)
-    return found
-
-
-def test_the_files_that_a_paper_adds_are_where_the_guide_says() -> None:
-    page = (checkout.ROOT / "book" / "code.md").read_text("utf8")
-    paths = listed(page)
-    assert {"fairbook/mechanisms/", "book/<key>/story.md", "book/<key>/oracle.py", "data/results/<key>/"} <= set(paths)
-    assert absent(paths) == []
-    assert absent(["book/<key>/solvers.py"]) == ["book/<key>/solvers.py"]
-    assert absent(["fairbook/mechanisms/<key>_fast.py"]) == ["fairbook/mechanisms/<key>_fast.py"]
-    for name in (
-        "_toc.yml",
-        "book/references.bib",
-        "CITATION.cff",
-        "CHANGELOG.md",
-        "book/notation.md",
-        "fairbook/__init__.py",
-    ):
-        assert (checkout.ROOT / name).is_file()
-        assert f"`{name}`" in page
