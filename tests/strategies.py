@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairbook.mechanisms.drf import drf_by_task_rule
 from fairbook.mechanisms.readings import Stuck
-from fairbook.mechanisms.tv_drf import tv_drf_rule
+from fairbook.mechanisms.tv_drf import sharing_coefficient, tv_drf_rule
 from fairbook.model.exact import as_fractions
 
 #: The same examples on every machine, and no limit in seconds: the first call compiles.
@@ -127,19 +127,13 @@ def over_periods(
         pairs = [np.argwhere(one).repeat(one[one > 0], axis=0) for one in np.asarray(placement)]
         options["prefer"] = [[(int(i), int(k)) for i, k in one] for one in pairs]
     run = tv_drf_rule(*data, **options)
-    found = {
-        name: [[value(user) for user in period.users] for period in run]
-        for name, value in {
-            "tasks": lambda user: user.tasks,
-            "cumulative_shares": lambda user: user.past + user.share,
-            "sharing_coefficients": lambda user: user.beta,
-            "amounts": lambda user: user.amounts,
-            "alone": lambda user: user.alone,
-        }.items()
-    }
-    placed = np.zeros((len(run), len(data[3]), len(data[2])), dtype=int)
-    for t, period in enumerate(run):
-        for pair in period.placed:
+    used, owned = (np.cumsum(one, axis=0) if options.get("memory", True) else one for one in (run.amounts, run.alone))
+    betas = [[sharing_coefficient(*both) for both in zip(*rows, strict=True)] for rows in zip(used, owned, strict=True)]
+    placed = np.zeros((*run.tasks.shape, len(data[2])), dtype=int)
+    for t, pairs in enumerate(run.placed):
+        for pair in pairs:
             placed[t][pair] += 1
-    below = [any(beta < 1 for beta in row) for row in found["sharing_coefficients"]]
-    return SimpleNamespace(**found, placement=placed, below_one=below, order=[[i for i, _ in p.placed] for p in run])
+    below = [any(beta < 1 for beta in row) for row in betas]
+    order = [[i for i, _ in pairs] for pairs in run.placed]
+    more = {"sharing_coefficients": betas, "placement": placed, "below_one": below, "order": order}
+    return SimpleNamespace(**run._asdict(), **more)

@@ -143,7 +143,7 @@ def test_machines_alike_count_as_one() -> None:
     run = tv_drf(demands, tasks, few[pick], some[:, pick], method="heuristic")
     own, left = np.zeros_like(demands), np.zeros((2, 3, 3))
     given_ = demands, tasks.astype(float), few[pick], np.ascontiguousarray(some[:, pick])
-    alone_by_tasks(*given_, False, False, own, *left)
+    alone_by_tasks(*given_, False, False, 1e-12, own, *left)
     assert np.allclose(run.alone, own, rtol=1e-12)
 
 
@@ -605,16 +605,15 @@ def test_floors_of_a_backlog_that_never_ends(alone: Any, unserved: Any) -> None:
     assert run.violations() == []
 
 
-def test_what_is_too_far_apart_for_doubles_is_worked_out_in_fractions_or_refused() -> None:
+def test_what_is_too_far_apart_for_doubles_is_refused_and_right_in_fractions() -> None:
     """Three users leave 7 10^-14 of the second resource, of which a task of the fourth takes 10^-13."""
-    demands, tasks = [[[0, 1]] * 3 + [[1, 1e-13]]], [[0.3, 0.3, 0.4 - 0.7e-13, 9]]
-    run = tv_drf(demands, tasks, [[1, 1]], [0.25] * 4, method="lexicographic")
-    exact = exact_tasks(demands[0], [1] * 4, [1, 1], tasks[0])
-    assert np.allclose(run.tasks[0], floats(exact), rtol=1e-12)
+    data: Any = [[[0, 1]] * 3 + [[1, 1e-13]]], [[0.3, 0.3, 0.4 - 0.7e-13, 9]], [[1, 1]], [0.25] * 4
+    with pytest.raises(fb.InvalidInput, match=r"^weights and demands must give .*engine='plain'"):
+        tv_drf(*data, method="lexicographic")
+    run = tv_drf(*data, method="lexicographic", engine="plain")
+    assert np.allclose(run.tasks[0], floats(exact_tasks(data[0][0], [1] * 4, [1, 1], data[1][0])), rtol=1e-12)
     assert run.tasks[0, 3] == pytest.approx(0.7, abs=1e-3)
     assert run.violations() == []
-    with pytest.raises(fb.InvalidInput, match=r"^weights and demands must give users of one resource parts"):
-        tv_drf(demands * 40, tasks * 40, [[1, 1]], [0.25] * 4, method="lexicographic")
 
 
 #: Each would run for minutes.

@@ -22,21 +22,13 @@ def _in_fractions(w: Workload, unserved: str, **how: Any) -> Outcome:
     """Run the rule itself on a workload in fractions."""
     data = [values.tolist() for values in (w.demands, w.tasks, w.machines, w.contributions)]
     run = tv_drf_rule(*data, unserved=unserved, **how)  # type: ignore[arg-type]
-    tasks, shares, amounts, alone = (
-        np.array([[value(user) for user in period.users] for period in run], dtype=object)
-        for value in (
-            lambda user: user.tasks,
-            lambda user: user.past + user.share,
-            lambda user: user.amounts,
-            lambda user: user.alone,
-        )
-    )
-    placement = np.zeros((*tasks.shape, len(w.machines)), dtype=object)
-    for t, period in enumerate(run):
-        for i, k in period.placed:
+    placement = np.zeros((*run.tasks.shape, len(w.machines)), dtype=object)
+    for t, placed in enumerate(run.placed):
+        for i, k in placed:
             placement[t, i, k] += 1
     fluid = how.get("method") == "lexicographic"
-    return Outcome(tasks, shares, amounts, alone, unserved == "waits", None if fluid else placement)
+    numbers = run.tasks, run.cumulative_shares, run.amounts, run.alone
+    return Outcome(*numbers, unserved == "waits", None if fluid else placement)
 
 
 def _fluid(w: Workload, exact: bool, *, unserved: Any, **how: Any) -> Outcome:

@@ -32,7 +32,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from fractions import Fraction
 from math import inf
 from typing import Any, NamedTuple
@@ -41,25 +40,16 @@ import numpy as np
 
 from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.engines.nearest import DISTANCE, as_machines
-from fairbook.mechanisms.engines.tv_drf_alone import (
-    DONE,
-    FITS,
-    IDLE,
-    SPLIT,
-    amounts_alone,
-    coefficients,
-)
-from fairbook.mechanisms.engines.tv_drf_fluid import NEAR, State, as_queues, enough, flow
+from fairbook.mechanisms.engines.tv_drf_alone import FITS, IDLE, SPLIT, amounts_alone, coefficients
 from fairbook.mechanisms.engines.tv_drf_whole import as_stock, as_users, hand_out
 from fairbook.mechanisms.readings import Alone, TvMethod, Unserved
-from fairbook.mechanisms.tv_drf_case import Case, as_case, check_one_shape, check_size, too_far_apart
+from fairbook.mechanisms.tv_drf_case import Case, as_case, check_one_shape, check_size, check_within_doubles
+from fairbook.mechanisms.tv_drf_fluid import NEAR, Accounts, flow
 from fairbook.mechanisms.tv_drf_run import TvDrfRun, never_below
-from fairbook.model.inputs import LARGEST, FloatArray, check_switch
+from fairbook.model.inputs import LARGEST, check_switch
 from fairbook.model.instance import takes_instance
 
 __all__ = ["TvDrfRun", "tv_drf", "tv_drf_rule"]
-
-Queue = list[tuple[list[Any], Any]]
 
 # ------------------------------------------------------------------------------------------------------ the rule
 
@@ -69,166 +59,54 @@ def sharing_coefficient(used: Sequence[Any], owned: Sequence[Any]) -> Any:
     return min((u / o for u, o in zip(used, owned, strict=True) if o > 0), default=inf if any(used) else 1)
 
 
-def plus(amounts: Sequence[Any], task: Sequence[Any], times: Any) -> list[Any]:
-    """Add a task so many times."""
-    return [x + times * d for x, d in zip(amounts, task, strict=True)]
-
-
-def on_own_parts(queue: Queue, parts: Any, whole: bool, near: Any) -> tuple[list[Any], Queue]:
-    """Equations (1) and (2): what a queue uses on own parts of machines, group after group, and what is left of it.
-
-    A group is spread over the parts in proportion to what each could run of it.
-    """
-    use, room = [0 * c for c in parts[0]], parts
-    for at, (task, count) in enumerate(queue):
-        fit = [
-            min((c + whole * near * part) / d for c, part, d in zip(left, own, task, strict=True) if d > 0)
-            for left, own in zip(room, parts, strict=True)
-        ]
-        some = min(sum(fit), count) // 1 if whole else min(sum(fit), count)
-        use = plus(use, task, some)
-        if some < (1 - near) * count:
-            return use, [(task, count - some), *queue[at + 1 :]]
-        room = [plus(left, task, -some * one / sum(fit)) for left, one in zip(room, fit, strict=True)]
-    return use, []
-
-
-class User:
-    """The accounts of one user: what it used, what it would have had alone (owned), and G, all so far; its queues."""
-
-    def __init__(self, parts: Any, pool: Any, weight: Any, coefficient: Callable[..., Any], near: Any) -> None:
-        self.parts, self.pool, self.weight, self.coefficient, self.near = parts, pool, weight, coefficient, near
-        self.used = self.owned = self.lacking = self.nothing = [0 * c for c in pool]
-        self.share = self.past = 0 * weight
-        self.queue: Queue = []  # groups of tasks alike, (task, count), in order
-        self.home: Queue = []  # and those that it would have left alone
-
-    @property
-    def beta(self) -> Any:
-        """The sharing coefficient so far."""
-        return self.coefficient(self.used, self.owned)
-
-    def begin(self, task: Any, count: Any, alone: Alone, waits: bool, memory: bool) -> None:
-        """Begin a period: submit tasks, and add what the user would have had in it alone."""
-        new = [(task, count)] if count > 0 else []
-        self.queue, self.home = (self.queue + new, self.home + new) if waits else (new, new)
-        self.tasks, self.amounts, self.held = 0 * self.weight, self.nothing, bool(self.queue)
-        if not memory:
-            self.used, self.owned, self.past, self.share = self.nothing, self.nothing, self.past + self.share, 0
-        if alone == "resources":
-            asked = plus(self.lacking if waits else self.nothing, task, count)
-            self.alone = [min(x, sum(own)) for x, own in zip(asked, zip(*self.parts, strict=True), strict=True)]
-            self.lacking = plus(asked, self.alone, -1)
-        else:
-            self.alone, self.home = on_own_parts(self.home, self.parts, alone == "whole_bundles", self.near)
-        self.owned = plus(self.owned, self.alone, 1)
-
-    def run(self, some: Any) -> None:
-        """Run so many of the next tasks, all alike."""
-        (task, count), *others = self.queue
-        self.queue = [(task, count - some), *others] if count - some > self.near * count else others
-        self.used, self.amounts = plus(self.used, task, some), plus(self.amounts, task, some)
-        self.tasks, self.share = self.tasks + some, self.share + some * self.height(task)
-
-    def height(self, task: Any) -> Any:
-        """Equations (4) and (5): what one task adds to G."""
-        return max(d / c for d, c in zip(task, self.pool, strict=True)) / self.weight
-
-
 def distance(task: Any, free: Any, machine: Any, pool: Any, near: Any) -> Any:
     """Equation (17); where all of the first resource is used up, what may be overdrawn counts."""
-    lead = next(j for j, d in enumerate(task) if d > 0)
+    lead = (task > 0).argmax()
     ahead = free[lead] if free[lead] > 0 else near * machine[lead] + free[lead]
-    return sum(abs(d / task[lead] - c / ahead) * pool[lead] / s for d, c, s in zip(task, free, pool, strict=True))
+    return sum(abs(task / task[lead] - free / ahead) * pool[lead] / pool)
 
 
 def heuristic(
-    users: list[User], machines: Any, free: Any, near: Any, prefer: Iterable[tuple[int, int]]
-) -> list[tuple[int, int]]:
-    """Algorithm 1 in one period: (user, machine) of each whole task, in order; ``free`` is what is left on machines."""
+    accounts: Accounts, machines: Any, coefficient: Callable[..., Any], near: Any, prefer: Iterable[tuple[int, int]]
+) -> tuple[Any, list[tuple[int, int]]]:
+    """Algorithm 1 in one period: what is left on machines, and (user, machine) of each whole task, in order."""
     placed: list[tuple[int, int]] = []
-    active, wish = {i for i, user in enumerate(users) if user.queue}, Counter(prefer)
-    while active := {i for i in active if users[i].queue}:
-        behind = {i: users[i].beta for i in active if users[i].beta < 1 - near}
-        value = behind or {i: users[i].share for i in active}
+    free, pool, wish = machines.copy(), accounts.pool, Counter(prefer)
+    active = set(range(len(accounts.level)))
+    while active := {i for i in active if (accounts.left[:, i] > 0).any()}:
+        beta = {i: coefficient(accounts.used[i], accounts.owned[i]) for i in active}
+        behind = {i: beta[i] for i in active if beta[i] < 1 - near}
+        value = behind or {i: accounts.level[i] for i in active}
         tied = sorted(i for i in value if value[i] == min(value.values()))
         i = next((i for i in tied if any(h == i for h, _ in wish.elements())), tied[0])
-        task = users[i].queue[0][0]
-        far = {
-            k: distance(task, free[k], machine, users[i].pool, near)
-            for k, machine in enumerate(machines)
-            if all(d <= c + near * size for d, c, size in zip(task, free[k], machine, strict=True))
-        }
+        s = (accounts.left[:, i] > 0).argmax()
+        task = accounts.demands[s, i]
+        room = np.flatnonzero((task <= free + near * machines).all(axis=1))
+        far = {int(k): distance(task, free[k], machines[k], pool, near) for k in room}
         if not far:  # it no longer takes part in this period
             active.remove(i)
+            short = task > free.sum(axis=0) + near * pool
+            accounts.stops[accounts.t, i] = short.argmax() if short.any() else SPLIT
             continue
         best = [k for k in far if far[k] == min(far.values())]
         k = next((k for k in best if wish[i, k] > 0), best[0])
-        free[k] = plus(free[k], task, -1)
-        users[i].run(1)
+        free[k] -= accounts.run(s, i, 1)
         placed.append((i, k))
         wish[i, k] -= 1
-    return placed
+    return free, placed
 
 
-def pace(user: User, value: str) -> tuple[Any, list[Any]]:
-    """By how much the next task raises beta or G, and how far beta rises until another resource is the scarcest."""
-    low, task = user.beta, user.queue[0][0]
-    if value == "share":
-        return user.height(task), []
-    lines = [(u / o, d / o) for u, o, d in zip(user.used, user.owned, task, strict=True) if o > 0]
-    slope = min(g for x, g in lines if x <= low + user.near)
-    return slope, [(x - low) / (1 - g / slope) for x, g in lines if g < slope and x > low + user.near]
+class Course(NamedTuple):
+    """What the rule comes to in T periods for n users; numbers of the kind that was given."""
 
-
-def beyond_level(user: User) -> User:
-    """Give the user after the next tasks that do not raise beta; its queue is empty where none does."""
-    after = copy(user)
-    while after.queue and not pace(after, "beta")[0] > 0:
-        after.run(after.queue[0][1])
-    return after
-
-
-def fill(users: list[User], left: list[Any], value: str, top: Any, near: Any) -> None:
-    """Raise the lowest values (beta or G) together, up to ``top``; who needs next what is used up stays."""
-    rising = set(range(len(users)))
-    while True:
-        at = {i: getattr(users[i], value) for i in rising if users[i].queue}
-        rising = {i for i in at if at[i] < top - near and _has_room(users[i], left)}
-        if not rising:
-            return
-        low = min(at[i] for i in rising)
-        paces = {i: pace(users[i], value) for i in sorted(rising) if at[i] <= low + near}
-        growth = [sum(users[i].queue[0][0][j] / x for i, (x, _) in paces.items() if x > 0) for j in range(len(left))]
-        level = [i for i, (x, _) in paces.items() if not x > 0]
-        if level:  # the first whose next tasks do not raise beta: all of these at once, or none
-            after = beyond_level(users[level[0]])
-            rest = plus(left, plus(after.amounts, users[level[0]].amounts, -1), -1)
-            if min(rest) >= 0 and _has_room(after, rest) and all(x > 0 or not g for x, g in zip(rest, growth)):
-                users[level[0]], left[:] = after, rest
-            else:
-                rising.remove(level[0])
-            continue
-        ends = [at[i] - low for i in rising if i not in paces] + [top - low]
-        for i, (x, kinks) in paces.items():
-            ends += [users[i].queue[0][1] * x, *kinks]
-        step = min(ends + [x / g for x, g in zip(left, growth, strict=True) if g > 0])
-        for i, (x, _) in paces.items():
-            users[i].run(step / x)
-        left[:] = [max(x, 0 * x) for x in plus(left, growth, -step)]
-
-
-def _has_room(user: User, left: Sequence[Any]) -> bool:
-    """Whether nothing that its next task needs is used up."""
-    return bool(user.queue) and all(x > 0 or not d for d, x in zip(user.queue[0][0], left, strict=True))
-
-
-class Period(NamedTuple):
-    """Users at the end of a period, what is left on machines (fluid: of the pool), user and machine of each task."""
-
-    users: list[User]
-    free: list[Any]
-    placed: list[tuple[int, int]]
+    tasks: Any  # (T, n), like the next one
+    cumulative_shares: Any
+    amounts: Any  # (T, n, m), like the next one
+    alone: Any
+    unserved: Any  # (T, n), like the next one
+    bottlenecks: Any
+    free: Any  # left of machines, (T, K, m); whole tasks only, like the next one
+    placed: list[list[tuple[int, int]]]  # user and machine of each task, period by period
 
 
 def tv_drf_rule(
@@ -245,40 +123,54 @@ def tv_drf_rule(
     coefficient: Callable[..., Any] = sharing_coefficient,
     prefer: Sequence[Iterable[tuple[int, int]]] = (),
     near: Any = 0,
-) -> list[Period]:
-    """TV-DRF period by period: Algorithm 1 in whole tasks, or the optimum of (9) in one pool; numbers of any kind.
+) -> Course:
+    """TV-DRF period by period: Algorithm 1 in whole tasks, or the optimum of (9) in one pool; floats or fractions.
 
-    Arguments are those of :func:`tv_drf`, lists in place of arrays; weights sum to 1. ``prefer`` is a placement to
-    follow, period by period, where users or machines are exactly tied: there rounding decides in an engine. The part
-    ``near`` of a machine may be overdrawn, and of a group be left over.
+    Arguments are those of :func:`tv_drf`; weights sum to 1. ``prefer`` is a placement to follow, period by period,
+    where users or machines are exactly tied: there rounding decides in an engine. The part ``near`` of a machine may be
+    overdrawn, and of a group be left over.
+
+    Cost of whole tasks O(n m + K m) each. Fluid: :func:`~fairbook.mechanisms.tv_drf_fluid.fill`, in each period for all
+    groups of tasks that wait; fractions grow with each user and period, to some thousands of digits.
 
     The second period of the example by hand: both first reach beta = 1, then the lower G takes what is left.
 
     >>> from fractions import Fraction as F
     >>> demands = [[[F(2), F(1)], [F(1), F(1)]], [[F(5), F(5)], [F(20), F(10)]]]
     >>> run = tv_drf_rule(demands, [[15, 70], [12, 4]], [[F(50), F(50)]] * 2, [[1, 0], [0, 1]], alone="resources")
-    >>> [(str(user.tasks), str(user.beta)) for user in run[1].users]
-    [('12', '9/8'), ('2', '1')]
+    >>> [(str(ran), str(share)) for ran, share in zip(run.tasks[1], run.cumulative_shares[1])]
+    [('12', '9/5'), ('2', '11/5')]
     """
-    pool, whole = [sum(column) for column in zip(*machines, strict=True)], method == "heuristic"
-    users = []
-    for i, row in enumerate(contributions):
-        parts = [[part * c for c in size] for part, size in zip(row, machines, strict=True)]
-        brought = [sum(column) for column in zip(*parts, strict=True)]
-        weight = weights[i] if weights else sum(b / c for b, c in zip(brought, pool, strict=True)) / len(pool)
-        users.append(User(parts if whole else [brought], pool, weight, coefficient, near))
-    run = []
-    for t, submitted in enumerate(zip(demands, tasks, strict=True)):
-        for user, task, count in zip(users, *submitted, strict=True):
-            user.begin(task, count, alone, unserved == "waits", memory)
-        free, placed = list(machines) if whole else list(pool), []
-        if whole:
-            placed = heuristic(users, machines, free, near, prefer[t] if prefer else ())
-        else:
-            fill(users, free, "beta", 1, near)
-            fill(users, free, "share", inf, near)
-        run.append(Period([copy(user) for user in users], free, placed))
-    return run
+    demands, machines = np.array(demands), np.array(machines)
+    exact = demands.dtype == object or machines.dtype == object
+    data = demands, tasks, machines, contributions
+    demands, tasks, machines, contributions = (_exact(one) if exact else np.array(one, dtype=float) for one in data)
+    near, pool, brought = Fraction(near) if exact else float(near), machines.sum(axis=0), contributions @ machines
+    weights = (brought / pool).sum(axis=1) / len(pool) if weights is None else (_exact if exact else np.array)(weights)
+    whole, waits = method == "heuristic", unserved == "waits"
+    needs = demands > 0
+    fits = np.where(needs, pool / np.where(needs, demands, 1), inf).min(axis=2)
+    most = np.minimum(tasks, 2 * fits * (len(tasks) if waits else 1))  # as good as no bound
+    asked = tasks if alone == "resources" else most
+    own, *ahead = amounts_alone(demands, asked, machines, contributions, alone, waits, near)
+    accounts = Accounts(demands, most, pool, weights, own, waits, memory)
+    free, placed = [], []
+    if not whole:
+        flow(accounts, (ahead[0], ahead[1]), never_below(alone, waits, memory), near)
+    for t in range(len(tasks) if whole else 0):
+        accounts.begin(t)
+        left, one = heuristic(accounts, machines, coefficient, near, prefer[t] if prefer else ())
+        accounts.end()
+        free.append(left)
+        placed.append(one)
+    over = accounts.unserved + np.cumsum(tasks - most, axis=0) if waits else tasks - accounts.tasks
+    return Course(accounts.tasks, accounts.shares, accounts.amounts, own, over, accounts.stops, np.array(free), placed)
+
+
+def _exact(values: Any) -> Any:
+    """Make fractions of numbers."""
+    values = np.array(values, dtype=object)
+    return np.array([Fraction(x) for x in values.ravel().tolist()], dtype=object).reshape(values.shape)
 
 
 @takes_instance
@@ -356,8 +248,7 @@ def tv_drf(
     What rounding leaves over holds up no queue: up to 1e-12 of a group of tasks or of an own part (alone), and up to
     1e-13 of a resource of the pool (fluid), count as nothing. Whoever lives on what is left of a resource and needs r
     times more of another may have a share off by r times as much. Where users of a resource need parts of it, for a
-    unit of G, that are more than 1e8 times apart, the fluid is worked out by the rule in fractions; more than 60
-    periods times users are refused then.
+    unit of G, that are more than 1e8 times apart, the fluid is refused in doubles; ``engine="plain"`` is exact.
 
     Cost of the heuristic, per task handed out on K machines: O(log n + m K) where they are at most 256, looked at one
     by one; more stand in a tree, O(log n + m log K) where what is free on them is spread evenly, at worst O(m K).
@@ -367,9 +258,9 @@ def tv_drf(
     O(K m L + T (K + n) m), but for ``placement``.
     Input for which the pool could hold more than about 1e9 tasks in all is refused.
 
-    Cost of the lexicographic mechanism: O(n m log n + n m^2) a period where nothing waits. Where tasks wait, each
+    Cost of the lexicographic mechanism: O(m^2 p log p) a period for p groups of tasks, in numpy. Where tasks wait, each
     period goes through all groups that are still in a queue: in a pool that is always overloaded the time grows with
-    the square of T (measured with few users: below a second for 4000 periods, 6 seconds for 16000).
+    the square of T.
 
     The run of a period depends on that period and the ones before: with more periods appended, what is already run
     comes out the same. To go on from day to day, append and run again.
@@ -404,10 +295,9 @@ def tv_drf(
         check_size(case, placement)
     else:
         check_one_shape(case.machines)
-    if engine == "plain" or (not whole and too_far_apart(case)):
-        found = by_rule(case, method)
-    else:
-        found = by_task(case, placement) if whole else by_flow(case)
+        if engine == "fast":
+            check_within_doubles(case)
+    found = by_task(case, placement) if whole and engine == "fast" else by_rule(case, method, engine == "plain")
     beta = coefficients(found["amounts"], found["alone"])
     # what the fluid decides on is each period by itself where the past does not count
     decided = beta if whole or memory else coefficients(found["amounts"], found["alone"], False)
@@ -433,56 +323,45 @@ def tv_drf(
 # ------------------------------------------------------------------------------------------- worked out in one way
 
 
-def by_rule(case: Case, method: TvMethod) -> dict[str, Any]:
-    """Work out :func:`tv_drf_rule` in fractions of the doubles, what users brought adding up to all there is."""
-    whole, total = method == "heuristic", case.machines.sum(axis=0)
-    demands, tasks, machines, parts, weights = (
-        np.array([Fraction(x) for x in values.ravel().tolist()], dtype=object).reshape(values.shape)
-        for values in (case.demands, np.minimum(case.bounds, LARGEST**2), case.machines, case.parts, case.weights)
-    )
-    run = tv_drf_rule(
-        demands.tolist(),
-        tasks.tolist(),
-        machines.tolist(),
-        (parts / parts.sum(axis=0)).tolist(),
-        method=method,
-        alone=case.alone,
-        unserved="waits" if case.waits else "expires",
-        weights=weights.tolist(),
-        memory=case.memory,
-        near=Fraction(FITS if whole else NEAR),
-    )
-    found = _nothing(case) | {"alone": np.zeros_like(case.demands), "machine_use": None}
-    if whole:
-        found["machine_use"] = np.array([machines - np.array(free) for _, free, _ in run], dtype=float)
-    found["placement"] = np.zeros((*case.bounds.shape, len(machines)), dtype=np.int32)
-    for t, (users, free, placed) in enumerate(run):
-        left = np.array(free).reshape(-1, len(total)).sum(axis=0)
-        for i, user in enumerate(users):
-            found["tasks"][t, i], found["cumulative_shares"][t, i] = user.tasks, user.past + user.share
-            found["amounts"][t, i], found["alone"][t, i] = user.amounts, user.alone
-            found["unserved"][t, i] = sum(count for _, count in user.queue) if case.bounds[t, i] < np.inf else np.inf
-            if user.queue:
-                short = (
-                    (left < user.queue[0][0] - FITS * total)
-                    if whole
-                    else (left <= 0) & (np.array(user.queue[0][0]) > 0)
-                )
-                found["bottlenecks"][t, i] = short.argmax() if short.any() else SPLIT
-            elif user.held:
-                found["bottlenecks"][t, i] = DONE
-        for i, k in placed:
-            found["placement"][t, i, k] += 1
-    return found
+def by_rule(case: Case, method: TvMethod, exact: bool) -> dict[str, Any]:
+    """Run :func:`tv_drf_rule`, in fractions of the doubles with parts that sum to 1, or in doubles."""
+    whole = method == "heuristic"
+    demands, machines, weights, parts = case.demands, case.machines, case.weights, case.parts
+    if exact:
+        demands, machines, weights, parts = (_exact(one) for one in (demands, machines, weights, parts))
+        parts = parts / parts.sum(axis=0)
+    with np.errstate(all="ignore"):
+        run = tv_drf_rule(
+            demands,
+            np.minimum(case.bounds, LARGEST**2),
+            machines,
+            parts,
+            method=method,
+            alone=case.alone,
+            unserved="waits" if case.waits else "expires",
+            weights=weights,
+            memory=case.memory,
+            near=FITS if whole else NEAR,
+        )
+    names = "tasks", "cumulative_shares", "amounts", "alone", "unserved"
+    found = {name: getattr(run, name).astype(float) for name in names} | {"bottlenecks": run.bottlenecks}
+    found["unserved"] = np.where(np.isfinite(case.bounds), found["unserved"], np.inf)
+    if not whole:
+        return found | {"machine_use": None, "placement": None}
+    placement = np.zeros((*case.bounds.shape, len(machines)), dtype=np.int32)
+    for t, one in enumerate(run.placed):
+        np.add.at(placement[t], tuple(np.array(one, dtype=int).reshape(-1, 2).T), 1)
+    return found | {"machine_use": (machines - run.free).astype(float), "placement": placement}
 
 
 def by_task(case: Case, placement: bool) -> dict[str, Any]:
     """Hand out whole tasks one by one."""
     (T, n, m), (K, _) = case.demands.shape, case.machines.shape
     total, waits = case.machines.sum(axis=0), case.waits
-    own, *_ = _own(case, case.bounds)
-    found = _nothing(case)
-    found |= {
+    own, *_ = amounts_alone(case.demands, case.bounds, case.machines, case.parts, case.alone, waits)
+    found: dict[str, Any] = {name: np.zeros((T, n)) for name in ("tasks", "cumulative_shares", "unserved")} | {
+        "amounts": np.zeros((T, n, m)),
+        "bottlenecks": np.full((T, n), IDLE),
         "alone": own,
         "machine_use": np.zeros((T, K, m)),
         "placement": np.zeros((T, n, K) if placement else (0, 0, 0), dtype=np.int32),
@@ -494,41 +373,7 @@ def by_task(case: Case, placement: bool) -> dict[str, Any]:
     at = as_machines(case.machines.copy(), case.machines.copy(), some.min(axis=0), leads, unit, DISTANCE)
     fields = "tasks", "amounts", "machine_use", "cumulative_shares", "unserved", "bottlenecks", "placement"
     state = as_users(n, m), as_stock(case.machines), at, tuple(found[name] for name in fields)
-    _go(hand_out(case.demands, case.bounds, case.machines, case.weights, own, waits, case.memory, *state))
-    return found
-
-
-def by_flow(case: Case) -> dict[str, Any]:
-    """Fill one pool progressively; bounds that nobody could reach are none."""
-    (T, n, m), total = case.demands.shape, case.machines.sum(axis=0)
-    most = np.minimum(case.bounds, enough(case.demands, total) * (T if case.waits else 1))
-    own, *alone = _own(case, most)
-    found = _nothing(case) | {"alone": own, "machine_use": None}
-    sure = never_below(case.alone, case.waits, case.memory)
-    results = tuple(found[name] for name in ("tasks", "amounts", "cumulative_shares", "unserved", "bottlenecks"))
-    known = as_queues(most), total, own, case.weights, case.waits, case.memory, sure, tuple(alone), NEAR
-    _go(flow(case.demands, *known, State(*np.zeros((2, n, m)), *np.zeros((2, n))), results))
-    if case.waits:
-        found["unserved"] += np.cumsum(case.bounds - most, axis=0)
-    else:
-        found["unserved"] = case.bounds - found["tasks"]
-    return found
-
-
-def _nothing(case: Case) -> dict[str, Any]:
-    """Make room for what the engines find."""
-    names = "tasks", "cumulative_shares", "unserved"
-    found: dict[str, Any] = {name: np.zeros(case.bounds.shape) for name in names}
-    return found | {"amounts": np.zeros_like(case.demands), "bottlenecks": np.full(case.bounds.shape, IDLE)}
-
-
-def _own(case: Case, most: FloatArray) -> tuple[FloatArray, Any, FloatArray]:
-    """Give what each would have had alone, and how far its queue would have come."""
-    return amounts_alone(case.demands, most, case.machines, case.parts, case.alone, case.waits)
-
-
-def _go(steps: Iterable[None]) -> None:
-    """Let an engine run; between two of its steps an interrupt is seen."""
     with np.errstate(all="ignore"):
-        for _ in steps:
-            pass
+        for _ in hand_out(case.demands, case.bounds, case.machines, case.weights, own, waits, case.memory, *state):
+            pass  # an interrupt is seen
+    return found

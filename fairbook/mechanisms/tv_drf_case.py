@@ -29,8 +29,6 @@ from fairbook.model.placement import machine_matrix
 
 #: The heuristic hands out no more whole tasks than about this, and keeps no more numbers on their machines.
 MOST = 1e9
-#: Up to so many periods times users are worked out in fractions where they lie too far apart for doubles: seconds.
-EXACT = 60
 
 
 class Case(NamedTuple):
@@ -105,20 +103,16 @@ def check_one_shape(machines: FloatArray) -> None:
         raise InvalidInput("machines", rule, machines.tolist())
 
 
-def too_far_apart(case: Case) -> bool:
-    """Tell whether doubles do not suffice for the fluid and fractions do; raise InvalidInput where neither does."""
+def check_within_doubles(case: Case) -> None:
+    """Raise InvalidInput where users of a resource lie too far apart for the fluid in doubles."""
     share = case.demands / case.machines.sum(axis=0)
     largest = share.max(axis=2, keepdims=True)
     need = share / np.where(largest > 0, largest, 1.0) * case.weights[:, None]  # for a unit of G
     least = np.where(need > 0, need, np.inf).min(axis=(0, 1))
     apart = float((need.max(axis=(0, 1)) / least).max())
-    if apart > FAR_APART and case.bounds.size > EXACT:
-        rule = (
-            f"must give users of one resource parts of it within {FAR_APART:g} of each other beyond {EXACT} periods "
-            "times users"
-        )
+    if apart > FAR_APART:
+        rule = f"must give users of one resource parts of it within {FAR_APART:g} of each other, or engine='plain'"
         raise InvalidInput("weights and demands", rule, f"{apart:.3g}")
-    return apart > FAR_APART
 
 
 def _matrix(values: Any, argument: str, rows: str, columns: str) -> Named:

@@ -22,7 +22,7 @@ FITS = 1e-12
 
 
 @kernel(INSIDE, _nrt=False)
-def _fit(demands: Any, s: int, i: int, sizes: Any, parts: Any, whole: bool, room: Any, runs: Any) -> float:
+def _fit(demands: Any, s: int, i: int, sizes: Any, parts: Any, over: Any, room: Any, runs: Any) -> Any:
     """Give the tasks of group s of user i that fit into what is left of its parts, (m, K), and on each, into runs."""
     m, K = sizes.shape
     for k in range(K):
@@ -30,24 +30,21 @@ def _fit(demands: Any, s: int, i: int, sizes: Any, parts: Any, whole: bool, room
     for j in range(m):
         need = demands[s, i, j]
         for k in range(K if need > 0.0 else 0):
-            fit = room[j, k] / need
-            if whole:
-                fit += FITS * sizes[j, k] * parts[i, k] / need
-            runs[k] = min(runs[k], fit)
-    possible = 0.0
-    for k in range(K):
+            runs[k] = min(runs[k], room[j, k] / need + over * sizes[j, k] * parts[i, k] / need)
+    possible = runs[0]
+    for k in range(1, K):
         possible += runs[k]
     return possible
 
 
 @kernel(INSIDE, _nrt=False)
-def _fill(demands: Any, s: int, i: int, sizes: Any, parts: Any, per_run: float, room: Any, runs: Any) -> None:
+def _fill(demands: Any, s: int, i: int, sizes: Any, parts: Any, per_run: Any, near: Any, room: Any, runs: Any) -> None:
     """Take so many tasks of group s, of each that fits, off what is left; rounding leaves nothing over."""
     m, K = sizes.shape
     for j in range(m):
         for k in range(K):
             rest = room[j, k] - per_run * runs[k] * demands[s, i, j]
-            room[j, k] = rest if rest > FITS * sizes[j, k] * parts[i, k] else 0.0
+            room[j, k] = rest if rest > near * sizes[j, k] * parts[i, k] else rest - rest
 
 
 def _spread(demands: Any, bounds: Any, machines: Any, *_: Any) -> float:
@@ -63,6 +60,7 @@ def alone_by_tasks(
     parts: FloatArray,
     waits: bool,
     whole: bool,
+    near: Any,
     own: FloatArray,
     heads: Any,
     rests: Any,
@@ -70,14 +68,15 @@ def alone_by_tasks(
     """Fill ``own`` (zeros, (T, n, m)) with what each user could run on its own parts (n, K), a queue in order.
 
     ``heads`` and ``rests`` (T, n) receive the first group left at the end of each period, and what is left of it.
-    What is left of a part or of a group is none where it is at most 1e-12 of all of it: a queue must not wait for what
-    only rounding has left over. Cost O(T n K m) where nothing waits.
+    What is left of a part or of a group is none where it is at most ``near`` of all of it: a queue must not wait for
+    what only rounding has left over. Whole tasks may overdraw a part by as much. Arrays may hold fractions.
+    Cost O(T n K m) where nothing waits.
     """
     T, n, m = demands.shape
     sizes = machines.T.copy()  # neighbours, for vectors
-    room, runs = sizes.copy(), np.empty(len(machines))
+    room, runs = sizes.copy(), machines[:, 0].copy()
     for i in range(n):
-        head, left = 0, 0.0
+        head, left = 0, bounds[0, i]
         for t in range(T):
             if not waits:
                 head = t
@@ -88,16 +87,16 @@ def alone_by_tasks(
                     room[j, k] = sizes[j, k] * parts[i, k]
             while head <= t:
                 if left > 0.0:
-                    possible = _fit(demands, head, i, sizes, parts, whole, room, runs)
-                    some = possible if possible < left * (1.0 - FITS) else left
+                    possible = _fit(demands, head, i, sizes, parts, near * whole, room, runs)
+                    some = possible if possible < left * (1 - near) else left
                     if whole:
-                        some = np.floor(some)
+                        some = some // 1
                     for j in range(m if some > 0.0 else 0):
                         own[t, i, j] += some * demands[head, i, j]
                     if some > 0.0 and head < t:  # after the last group nobody asks what is left
-                        _fill(demands, head, i, sizes, parts, some / possible, room, runs)
+                        _fill(demands, head, i, sizes, parts, some / possible, near, room, runs)
                     left -= some
-                    if left > FITS * bounds[head, i]:
+                    if left > near * bounds[head, i]:
                         break
                 head += 1
                 if head <= t:
@@ -116,15 +115,15 @@ def add_parts(parts: Any, machines: Any, brought: Any) -> None:
 
 
 def amounts_alone(
-    demands: FloatArray, bounds: FloatArray, machines: FloatArray, parts: FloatArray, reading: str, waits: bool
-) -> tuple[FloatArray, Any, FloatArray]:
+    demands: Any, bounds: Any, machines: Any, parts: Any, reading: str, waits: bool, near: Any = FITS
+) -> tuple[Any, Any, Any]:
     """Give what each would have had alone, (T, n, m), and how far its queue would have come (group, what is left)."""
-    heads, rests = np.zeros(bounds.shape, dtype=np.int64), np.zeros(bounds.shape)
+    heads, rests, whole = np.zeros(bounds.shape, dtype=np.int64), np.zeros_like(bounds), reading == "whole_bundles"
     if reading != "resources":
-        own = np.zeros_like(demands)
-        alone_by_tasks(demands, bounds, *_alike(machines, parts), waits, reading == "whole_bundles", own, heads, rests)
+        own, kinds = np.zeros_like(demands), (machines, parts) if demands.dtype == object else _alike(machines, parts)
+        alone_by_tasks(demands, bounds, *kinds, waits, whole, near, own, heads, rests)
         return own, heads, rests
-    own, brought = demands * np.minimum(bounds, LARGEST**2)[:, :, None], np.zeros((len(parts), machines.shape[1]))
+    own, brought = demands * np.minimum(bounds, LARGEST**2)[:, :, None], np.zeros_like(demands[0])
     add_parts(parts, machines, brought)
     backlog = np.zeros_like(brought)
     for t in range(len(own)):

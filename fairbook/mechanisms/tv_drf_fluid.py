@@ -1,0 +1,213 @@
+"""TV-DRF with divisible tasks in one pool: the lexicographic optimum of each period, in numbers of any kind.
+
+What a user runs as its value rises, beta to 1 and then G, is a path: pieces on each of which it takes a fixed amount
+per unit of the value. The value is a clock, the same for all, so the lowest rise together, and whom they reach joins
+them. Up to a clock all take the sum of their pieces; the first clock at which that is more than there is of a resource
+lies between two ends of pieces, and is found by bisection. It stops whoever needs that resource, and the rest go on.
+
+The same lines run on floats and, in arrays of objects, on fractions; zeros are written as 0 times something, for an
+integer divided by another one is a float.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairbook.mechanisms.engines.tv_drf_alone import DONE, IDLE
+
+#: A coefficient above 1 minus this is 1; what is left of a resource of the pool is none up to this part of it.
+NEAR = 1e-13
+
+
+class Accounts:
+    """Accounts and queues of n users, m resources of the pool; T periods, each of which submits a group of tasks."""
+
+    def __init__(self, demands: Any, tasks: Any, pool: Any, weights: Any, alone: Any, waits: bool, memory: bool):
+        self.demands, self.submitted, self.pool, self.alone = demands, tasks, pool, alone
+        self.waits, self.memory = waits, memory
+        self.height = (demands / pool).max(axis=2) / weights  # equations (4) and (5): what one task adds to G
+        self.left, self.tasks, self.unserved, self.shares = np.zeros((4, *tasks.shape), tasks.dtype)  # left: of groups
+        self.level, self.past = np.zeros((2, *weights.shape), tasks.dtype)  # G, and G of what no longer counts
+        self.amounts, self.stops = np.zeros_like(demands), np.full(tasks.shape, IDLE)
+        self.used, self.owned = np.zeros((2, *demands[0].shape), demands.dtype)
+
+    def begin(self, t: int) -> None:
+        """Begin a period: submit tasks, and add what users would have had in it alone."""
+        self.t = t
+        if not self.waits:
+            self.left[:t] = 0
+        self.left[t] = self.submitted[t]
+        self.stops[t] = np.where((self.left > 0).any(axis=0), DONE, IDLE)
+        if not self.memory:
+            self.past, self.level = self.past + self.level, self.level * 0
+            self.used, self.owned = self.used * 0, self.owned * 0
+        self.owned = self.owned + self.alone[t]
+
+    def run(self, s: Any, i: Any, some: Any) -> Any:
+        """Run so many tasks of group s of user i, all may be arrays; give what they take."""
+        taken = (some * self.demands[s, i].T).T
+        np.subtract.at(self.left, (s, i), some)
+        for account, what in (
+            (self.tasks[self.t], some),
+            (self.amounts[self.t], taken),
+            (self.used, taken),
+            (self.level, some * self.height[s, i]),
+        ):
+            np.add.at(account, i, what)
+        return taken
+
+    def end(self) -> None:
+        """End a period: write down G, and tasks left over."""
+        self.shares[self.t], self.unserved[self.t] = self.past + self.level, self.left.sum(axis=0)
+
+
+class Pieces(NamedTuple):
+    """Pieces of paths, those of each user in order; p pieces, m resources."""
+
+    user: Any
+    group: Any
+    count: Any  # tasks
+    begin: Any
+    end: Any  # by the clock; a piece that does not move it is run at once with the next one that does, or not at all
+
+
+def within_reach(left: Any, share: Any) -> Any:
+    """Tasks left of groups, (S, n), that a user could come to if it had the pool to itself, twice."""
+    taken = np.cumsum(left[:, :, None] * share, axis=0)
+    return left * np.vstack([left[:1] >= 0, (taken[:-1] <= 2).all(axis=2)])
+
+
+def climb(left: Any, height: Any, level: Any) -> Pieces:
+    """Let G rise by all that is left of groups, (S, n), in order."""
+    end = level - level.min() + np.cumsum(left * height, axis=0)
+    begin = np.vstack([level - level.min(), end[:-1]])
+    user, group = np.nonzero((left > 0).T)
+    return Pieces(user, group, *(one[group, user] for one in (left, begin, end)))
+
+
+def rise(left: Any, share: Any, lack: Any, owned: Any, near: Any) -> Pieces:
+    """Let beta rise to 1, by groups (S, n) of tasks that need ``share`` (S, n, m); the clock is beta less 1.
+
+    It is the least of the straight lines of m resources, so it bends where two of them cross.
+    """
+    some = np.where(owned > 0, owned, 1)
+    before = np.cumsum(np.vstack([lack[None] * 0, (left[:, :, None] * share)[:-1]]), axis=0)
+    missing = np.where(owned > 0, (lack - before) / some, lack * 0 - 1)
+    slope = np.where(owned > 0, share / some, 0 * share)
+    m = share.shape[2]
+    lines = [(missing[:, :, j], slope[:, :, j]) for j in range(m)]
+    bends: list[Any] = [0 * left, left]
+    for top, steep in [*lines, *((a - b, c - d) for (a, c), (b, d) in combinations(lines, 2))]:
+        at = np.where(steep != 0, top, 0 * top) / np.where(steep != 0, steep, 1)
+        bends.append(np.minimum(np.maximum(at, 0 * left), left))
+    places = np.sort(np.array(bends), axis=0)
+    clock = -(missing - places[:, :, :, None] * slope).max(axis=3)
+    width, begin, end = (one.transpose(2, 1, 0) for one in (places[1:] - places[:-1], clock[:-1], clock[1:]))
+    user, group, piece = np.nonzero((width > 0) & (begin < -near))
+    return Pieces(user, group, *(one[user, group, piece] for one in (width, begin, end)))
+
+
+def fill(pieces: Pieces, share: Any, slack: Any, near: Any) -> tuple[Any, Any]:
+    """Let the clock run until everyone is stopped: tasks of each piece, and the resource that stops each user or DONE.
+
+    What is left of a resource is none up to ``near``. Cost O((m + u) p m log p) for p pieces and u users who may not
+    pass tasks that do not move the clock, as these do not fit or use up what the next ones, or others, need.
+    """
+    user, group, count, begin, end = pieces
+    takes, which = count[:, None] * share[group, user], np.arange(len(user))
+    stops, reach = np.full(share.shape[1], DONE), np.full(share.shape[1], np.inf, dtype=takes.dtype)
+    moves = np.flatnonzero(end - begin > near)
+    if not len(moves):
+        return count * 0, stops
+    to = np.minimum(np.searchsorted(moves, which), len(moves) - 1)  # whose clock a piece makes possible
+    leads = (moves[to] >= which) & (user[moves[to]] == user)
+    toll, still = np.zeros_like(takes[moves]), leads & (moves[to] > which)
+    np.add.at(toll, to[still], takes[still])
+    user, begin, end = user[moves], begin[moves], end[moves]
+    need = takes[moves] / (end - begin)[:, None]
+
+    def use(clock: Any) -> Any:
+        """What all take up to a clock; what is paid there, after it."""
+        ran = np.minimum(np.minimum(end, reach[user]), clock) - begin
+        return (need * np.maximum(ran, 0)[:, None] + toll * (ran > 0)[:, None]).sum(axis=0)
+
+    def over(clock: Any) -> Any:
+        return (use(clock) > slack + near) & ~full
+
+    clock, full, events = begin.min(), slack <= near, np.unique(np.concatenate([begin, end]))
+    while True:
+        goes = (begin < reach[user]) & (np.minimum(end, reach[user]) > clock)
+        why = ((need > 0) | ((toll > 0) & (begin >= clock)[:, None])) & full
+        ends = np.flatnonzero(why.any(axis=1) & goes)[::-1]  # of each user the first one counts
+        reach[user[ends]], stops[user[ends]] = np.maximum(begin[ends], clock), why[ends].argmax(axis=1)
+        k = bisect_left(events, True, key=lambda at: bool(over(at).any()))
+        if k == len(events):
+            break
+        clock = max(clock, events[k - 1])
+        goes = (begin <= clock) & (np.minimum(end, reach[user]) > clock)
+        pays = goes & (begin == clock) & (toll > 0).any(axis=1)
+        free, running = slack - use(clock), need[goes & ~pays].sum(axis=0)
+        for p in np.flatnonzero(pays):
+            rest = free - toll[p]
+            short = (rest < -near) | ((rest <= near) & ((need[p] > 0) | ((toll[p] > 0) & (running > 0))))
+            if short.any():
+                reach[user[p]], stops[user[p]] = clock, short.argmax()
+                break
+            free, running = rest, running + need[p]
+        else:
+            hit = over(events[k])
+            steps = np.where(hit, np.maximum(free, 0 * free) / np.where(running > 0, running, 1), np.inf)
+            clock = clock + steps.min()
+            full |= hit & ((steps == steps.min()) | (free - running * steps.min() <= near))
+    part = np.maximum(np.minimum(end, reach[user]) - begin, 0) / (end - begin)
+    return count * leads * np.where(still, part[to] > 0, part[to]), stops
+
+
+def flow(accounts: Accounts, ahead: tuple[Any, Any], sure: bool, near: Any) -> None:
+    """Run all periods. In each, beta rises to 1 and then G.
+
+    Where beta of 1 is ``sure`` to be had, everyone has at once the least that gives it: where tasks wait, that brings
+    its queue as far as it would have come alone (``ahead``: group, and what is left of it, (T, n)).
+    """
+    pool, first = accounts.pool, 0
+    share, lack = accounts.demands / pool, accounts.used / pool
+    for t in range(len(share)):
+        accounts.begin(t)
+        while first < t and not (accounts.left[first] > 0).any():
+            first += 1
+        now, slack = slice(first, t + 1), pool / pool
+        left, some = accounts.left[now], share[now]
+        lack = lack * accounts.memory + accounts.alone[t] / pool
+        if not sure:
+            pieces = rise(within_reach(left, some), some, lack, accounts.owned / pool, near)
+            ran = fill(pieces, some, slack, near)[0]
+            group, user = pieces.group, pieces.user
+        else:
+            if accounts.waits:
+                at = np.arange(first, t + 1)[:, None]
+                least = left - np.where(at < ahead[0][t], 0, np.where(at == ahead[0][t], ahead[1][t], left))
+            else:
+                least = np.minimum((np.maximum(lack, 0 * lack) / np.where(share[t] > 0, share[t], 1)).max(axis=1), left)
+            group, user = np.nonzero(least > 0)
+            ran = least[group, user]
+        slack = _take(accounts, now, slack, group, user, ran, near)
+        pieces = climb(within_reach(left, some), accounts.height[now], accounts.level)
+        ran, stops = fill(pieces, some, slack, near)
+        _take(accounts, now, slack, pieces.group, pieces.user, ran, near)
+        accounts.stops[t] = np.where((left > 0).any(axis=0), stops, accounts.stops[t])
+        accounts.end()
+        lack = lack - accounts.amounts[t] / pool
+        if sure:
+            lack = np.minimum(lack, 0)
+
+
+def _take(accounts: Accounts, now: slice, slack: Any, group: Any, user: Any, ran: Any, near: Any) -> Any:
+    """Run tasks of groups, the first of which is that of ``now``; give what is left of the pool."""
+    taken = accounts.run(group + now.start, user, ran) / accounts.pool
+    accounts.left[now][accounts.left[now] <= near * accounts.submitted[now]] = 0
+    left = slack - taken.sum(axis=0)
+    return np.maximum(left, 0 * left)
