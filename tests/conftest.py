@@ -30,7 +30,7 @@ matplotlib.use("Agg")
 
 #: Files whose checks share what is dear to make: archives, a cluster, tables, drawings. Two workers would make two.
 SHARE = {
-    "test_figures.py", "test_figures_shown.py", "test_notebooks_guard.py", "test_package.py",
+    "test_figures.py", "test_notebooks_guard.py", "test_package.py",
     "test_studies_compare.py", "test_studies_gdrf.py", "test_studies_virtual_cluster.py", "test_sweeps.py",
 }  # fmt: skip
 
@@ -53,8 +53,7 @@ class KeepTogether(LoadScopeScheduling):
             return "the built book"
         if claim := re.search(r"test_claims\.py::test_the_check\w+\[(\w+)\.", nodeid):
             return f"claims of {claim[1]}"  # of one paper many take the same runs
-        # two files look at the same drawings
-        return file.replace("_shown", "") if file.endswith(".ipynb") or Path(file).name in SHARE else nodeid
+        return file if file.endswith(".ipynb") or Path(file).name in SHARE else nodeid
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> KeepTogether:

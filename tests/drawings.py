@@ -18,9 +18,6 @@ from matplotlib.transforms import Bbox
 
 from book.common.style import LOOKS, Look, Svg
 
-#: Words of labels that are not in lower case.
-NAMES = {"CPU", "DRF", "VMs", "VM", "GB", "DMFA-SRQ"}
-
 
 def drawn(shown: Svg) -> tuple[Figure, str]:
     """Put everything in its place; no date and no version is in the picture, which is not too large for a page."""
@@ -30,25 +27,6 @@ def drawn(shown: Svg) -> tuple[Figure, str]:
     assert len(text) < 450_000
     FigureCanvasAgg(shown.figure).figure.draw_without_rendering()
     return shown.figure, text
-
-
-def labelled(figure: Figure, units: bool = True) -> None:
-    """Check that titles are left to the page, and that axes say in lower case what they show, in which unit."""
-    assert figure.get_suptitle() == ""
-    shown = [panel for panel in figure.axes if panel.get_visible() and panel.axison]
-    for panel in shown:
-        assert [panel.get_title(loc=where) for where in ("left", "center", "right")] == ["", "", ""]
-        lowest = panel.get_subplotspec() is not None and panel.get_subplotspec().is_last_row()
-        assert panel.get_xlabel() or not lowest or not len(panel.get_xticks())
-        for label in filter(None, (panel.get_xlabel(), panel.get_ylabel())):
-            words = re.sub(r"\$[^$]*\$", "", label).split()
-            assert all(word == word.lower() or word.strip("(,)") in NAMES for word in words), label
-            assert not units or re.search(r"\$.+\$|\(.+\)|per unit|minus", label, re.DOTALL), label
-    assert (
-        not shown
-        or shown[0].get_ylabel()
-        or any(text.get_text().isascii() and not text.get_text().isdigit() for text in shown[0].get_yticklabels())
-    )
 
 
 def words_fit(figure: Figure, texts: Collection[Text] | None = None) -> None:
@@ -137,16 +115,6 @@ def dots(panel: Axes) -> np.ndarray:
 
 def legends(figure: Figure) -> list[mpl.legend.Legend]:
     return [*figure.legends, *(panel.get_legend() for panel in figure.axes if panel.get_legend())]
-
-
-def entries(figure: Figure) -> list[str]:
-    """List what the legends name."""
-    return [text.get_text() for legend in legends(figure) for text in legend.get_texts()]
-
-
-def notes(figure: Figure) -> list[str]:
-    """List the lines above the panels."""
-    return [text.get_text() for panel in figure.axes for text in panel.texts if text.get_position() == (0.0, 1.02)]
 
 
 def box(artist: Text) -> Bbox:

@@ -1,189 +1,72 @@
-"""The pages keep the rules of the house, and every rule notices a page that breaks it."""
+"""The pages keep the rules of the house: short enough, thin cells, told figures, every statement proved."""
 
-from collections.abc import Callable
+import ast
+import re
+from collections.abc import Iterator
 
+import nbformat
 import pytest
 
 from book.common.checkout import papers
-from tests import book_rules as rules
 from tools import execute
+from tools.measure_pages import words
 
 BOOK = execute.BOOK
 PAGES = {p.relative_to(BOOK).with_suffix("").as_posix(): p.read_text("utf8") for p in sorted(BOOK.rglob("*.md"))}
 NOTEBOOKS = {path.relative_to(BOOK).with_suffix("").as_posix(): path for path in execute.pages()}
-KINDS = ("chapter", *rules.HEADS)
-CHAPTERS = {
-    name: text
-    for name, text in PAGES.items()
-    if (key := name.split("/")[0]) in papers("checks") and name.removeprefix(f"{key}/") in KINDS
-}
+PAPERS = "|".join(f"{key}/" for key in papers("checks"))
+#: The most words of prose on a page; of a theory page outside folds.
+WORDS = {"story": 2500, "theory": 4000, "evidence": 3000}
+MOST_LINES, MOST_LINES_ON_AVERAGE, MOST_LINES_OF_A_DEF = 15, 7, 5
 
 
-def test_there_is_a_book() -> None:
-    assert len(PAGES) >= 2
-    assert NOTEBOOKS
-    assert CHAPTERS
+@pytest.mark.parametrize("name", [name for name in PAGES if re.match(PAPERS, name) and name.split("/")[-1] in WORDS])
+def test_a_page_can_be_read_at_one_sitting(name: str) -> None:
+    kind = name.split("/")[-1]
+    assert words(PAGES[name], folded=kind != "theory") <= WORDS[kind]
 
 
-@pytest.mark.parametrize("rule", [rules.nesting, rules.placed_pictures, rules.proofs, rules.solved_exercises])
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_cells_are_short_and_compared(name: str) -> None:
+    lengths = []
+    for cell in execute.unexecuted(PAGES[name]).cells:
+        if cell.cell_type == "code":
+            lengths.append(sum(bool(line.strip()) for line in cell.source.splitlines()))
+            assert 0 < lengths[-1] <= MOST_LINES, cell.source
+            for node in ast.walk(ast.parse(re.sub(r"^\s*[%!].*", "", cell.source, flags=re.MULTILINE))):
+                if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                    assert (node.end_lineno or 0) - node.lineno < MOST_LINES_OF_A_DEF, node.name
+            kept = [tag for tag in cell.metadata.get("tags", []) if re.match("nbval|raises-exception|skip-exec", tag)]
+            assert not kept, cell.source
+            assert not re.search(r"#\s*(NBVAL|PYTEST_VALIDATE)", cell.source), cell.source
+    assert sum(lengths) <= MOST_LINES_ON_AVERAGE * len(lengths)
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_figure_has_a_name_a_caption_and_an_alt_text_that_cannot_go_stale(name: str) -> None:
+    for cell in nbformat.reads(NOTEBOOKS[name].with_suffix(".ipynb").read_text("utf8"), as_version=4).cells:
+        pictures = [o for o in cell.get("outputs", []) if any(mime.startswith("image/") for mime in o.get("data", {}))]
+        if pictures:
+            told = cell.metadata["mystnb"]
+            assert len(pictures) == 1, cell.source
+            assert told["figure"]["name"].startswith("fig-"), cell.source
+            assert min(len(str(text).split()) for text in (told["figure"]["caption"], told["image"]["alt"])) > 5
+            assert not re.search(r"\d", told["image"]["alt"]), cell.source
+
+
+def unfolded(text: str) -> Iterator[str]:
+    """Yield the labels of the statements without a proof and of the exercises without a solution, each folded."""
+    for label in re.findall(
+        r"^[:`]+\{prf:(?:theorem|lemma|proposition|corollary)\}.*\n(?::label: (\S+))?", text, re.MULTILINE
+    ):
+        proof = rf"\{{dropdown\}} Proof of.*`(?:[^`<]*<)?{label}>?`.*\n(?::.*\n)*?:+\{{prf:proof\}}\n(?:.*\S+.*\n)+"
+        if not label or not re.search(proof, text):
+            yield label
+    for label in re.findall(r"^[:`]+\{exercise\}.*\n(?::label: (\S+))?", text, re.MULTILINE):
+        if not label or not re.search(rf"\{{solution\}} {label}\n:class: dropdown", text):
+            yield label
+
+
 @pytest.mark.parametrize("name", PAGES)
-def test_page(rule: Callable[[str], list[str]], name: str) -> None:
-    assert rule(PAGES[name]) == []
-
-
-@pytest.mark.parametrize("rule", [rules.thin_cells, rules.one_import_cell, rules.compared_cells])
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_notebook(rule: Callable[[str], list[str]], name: str) -> None:
-    assert rule(PAGES[name]) == []
-
-
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_drawn_figures(name: str) -> None:
-    assert rules.drawn_figures(NOTEBOOKS[name].with_suffix(".ipynb").read_text("utf8")) == []
-
-
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_chapter(name: str) -> None:
-    key, kind = name.split("/")
-    assert rules.house_order(CHAPTERS[name], kind) == []
-    assert rules.short_enough(CHAPTERS[name], kind) == []
-    assert rules.chapter_labels(CHAPTERS[name], key) == []
-
-
-def test_labels_are_unique_in_the_whole_book() -> None:
-    assert rules.unique_labels(PAGES) == []
-
-
-# --- every rule can fail -------------------------------------------------------------------------------------------
-
-FRONT = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  name: python3
----
-
-"""
-
-
-def cell(source: str, head: str = "Setup", options: str = "") -> str:
-    return f"\n## {head}\n\n```{{code-cell}} ipython3\n{options}{source}\n```\n"
-
-
-GOOD = FRONT + "# T\n" + cell("import numpy as np\nx = np.ones(3)") + cell("x.sum()", "Model") + cell("x", "Model")
-THEOREM = ":::{prf:theorem} T\n:label: thm-key-1\n\nOne is one.\n:::\n"
-PROOF = """::::{dropdown} Proof of {prf:ref}`thm-key-1`
-:::{prf:proof}
-One is one since it is so, by the first axiom of all.
-:::
-::::
-"""
-
-
-@pytest.mark.parametrize("rule", [rules.nesting, rules.thin_cells, rules.one_import_cell, rules.compared_cells])
-def test_a_good_page_passes(rule: Callable[[str], list[str]]) -> None:
-    assert rule(GOOD) == []
-
-
-@pytest.mark.parametrize(
-    ("rule", "page", "word"),
-    [
-        (rules.thin_cells, FRONT + cell("\n".join(f"x{i} = {i}" for i in range(16))), "16 lines in the cell"),
-        (rules.thin_cells, FRONT + cell("def f():\n" + "    pass\n" * 5), "definition of f"),
-        (rules.thin_cells, FRONT + 2 * cell("\n".join(f"x{i} = {i}" for i in range(8))), "on average"),
-        (rules.one_import_cell, FRONT + cell("x = 1") + cell("import os", "Model"), "the cells [2] import"),
-        (rules.one_import_cell, GOOD + cell("import os"), "the cells [1, 4] import"),
-        (rules.one_import_cell, FRONT + cell("x = 1"), "the cells [] import"),
-        (rules.one_import_cell, GOOD + cell("def f():\n    import os", "Model"), "the cells [1, 4] import"),
-        (rules.compared_cells, FRONT + cell("x", options=":tags: [nbval-skip]\n\n"), "kept from being compared"),
-        (rules.compared_cells, FRONT + cell("x", options=":tags: [raises-exception]\n\n"), "kept from being compared"),
-        (rules.compared_cells, FRONT + cell("# NBVAL_IGNORE_OUTPUT\nx"), "kept from being compared"),
-        (rules.nesting, ":::{dropdown} A\n:::{prf:proof}\nx\n:::\n:::\n", "fewer fence characters"),
-        (rules.nesting, ":::{note}\nx\n", "never closed"),
-        (rules.placed_pictures, "![a plot](x.svg)\n", "states the finding"),
-        (rules.placed_pictures, "![the share rises to 42 percent of the pool](x.svg)\n", "digits"),
-        (rules.placed_pictures, ":::{figure} x.svg\n:name: fig-x\n\nA caption.\n:::\n", "states the finding"),
-        (rules.proofs, THEOREM, "no dropdown"),
-        (rules.proofs, THEOREM + PROOF.replace("thm-key-1", "thm-key-2"), "no dropdown"),
-        (rules.proofs, THEOREM + PROOF.replace("prf:proof", "note"), "no dropdown"),
-        (rules.proofs, THEOREM + ":::{prf:proof}\nNot folded, and long enough to be one.\n:::\n", "no dropdown"),
-        (rules.proofs, THEOREM + PROOF.replace(" is one since it is so, by the first axiom of all", ""), "stub"),
-        (rules.proofs, THEOREM.replace(":label: thm-key-1\n", ""), "without a label"),
-        (rules.proofs, "````{prf:lemma} L\n:label: lem-key-1\n\nx\n````\n", "no dropdown"),
-        (rules.solved_exercises, ":::{exercise} E\n:label: ex-key-1\n\nx\n:::\n", "no solution"),
-        (rules.solved_exercises,
-         ":::{exercise} E\n:label: ex-key-1\n\nx\n:::\n\n:::{solution} ex-key-1\n\nx\n:::\n", "no solution"),
-    ],
-)  # fmt: skip
-def test_a_broken_page_is_noticed(rule: Callable[[str], list[str]], page: str, word: str) -> None:
-    assert any(word in problem for problem in rule(page)), rule(page)
-
-
-def test_a_proof_in_a_dropdown_is_found() -> None:
-    assert rules.proofs(THEOREM + PROOF) == []
-
-
-def chapter(*heads: str) -> str:
-    return "# T\n" + "".join(f"\n## {head}\n\nWords.\n" for head in heads)
-
-
-def test_heads_out_of_order_missing_extra_or_empty_are_noticed() -> None:
-    heads = rules.HEADS["story"]
-    assert rules.house_order(chapter(*heads), "story") == []
-    assert rules.house_order(chapter(heads[0], "Try it", *heads[1:]), "story") == []
-    assert rules.house_order(chapter(*heads[1:], heads[0]), "story")
-    assert rules.house_order(chapter(*heads[:-1]), "story")
-    assert rules.house_order(chapter(*heads).replace("## By hand\n\nWords.", "## By hand"), "story")
-    assert rules.house_order("# Another\n" + chapter(*heads), "story")
-    assert rules.house_order(chapter(*heads) + "\n```python\n## a comment\n# another\n```\n", "story") == []
-
-
-def test_a_page_that_is_too_long_is_noticed() -> None:
-    many = chapter(*rules.HEADS["theory"]) + "word " * 3990
-    assert rules.short_enough(many, "theory") == []
-    assert rules.short_enough(many + "word " * 20, "theory")
-    assert rules.short_enough(many + "\n:::{dropdown} Proof\n" + "word " * 20 + "\n:::\n", "theory") == []
-    assert rules.short_enough(many, "story")
-
-
-def test_labels_of_all_kinds_are_seen() -> None:
-    figure = "---\nmystnb:\n  figure:\n    name: fig-key-1\n---\n"
-    text = FRONT + "(key)=\n# T\n\n$$\nx\n$$ (eq-key-1)\n\n" + THEOREM + cell("x", options=figure)
-    text += ":::{table} T\n:name: tab-key-1\n\n| a |\n|---|\n| b |\n:::\n"
-    assert sorted(rules.labels(text)) == ["eq-key-1", "fig-key-1", "key", "tab-key-1", "thm-key-1"]
-    assert rules.chapter_labels(text, "key") == []
-    assert len(rules.chapter_labels(text, "other")) == 5
-    assert rules.unique_labels({"a": text}) == []
-    assert len(rules.unique_labels({"a": text, "b": text})) == 5
-
-
-GOOD_FIGURE = {
-    "figure": {"name": "fig-key-1", "caption": "Shares grow with the weight of a user."},
-    "image": {"alt": "A rising line: the share grows with the weight."},
-}
-
-
-@pytest.mark.parametrize(
-    ("change", "word"),
-    [
-        ({}, None),
-        ({"figure": {"name": "fig-key-1"}}, "caption"),
-        ({"figure": {"caption": GOOD_FIGURE["figure"]["caption"]}}, "name that starts with fig-"),
-        ({"image": {}}, "states the finding"),
-        ({"image": {"alt": "The share grows to 3 times the weight."}}, "digits"),
-        ({"pictures": 0}, "0 pictures"),
-        ({"pictures": 2}, "2 pictures"),
-    ],
-)
-def test_figures_without_what_they_need_are_noticed(change: dict, word: str | None) -> None:
-    import nbformat.v4 as v4
-
-    outputs = [
-        v4.new_output("display_data", data={"image/svg+xml": "<svg/>"}) for _ in range(change.pop("pictures", 1))
-    ]
-    drawn = v4.new_code_cell("fig", outputs=outputs, metadata={"mystnb": {**GOOD_FIGURE, **change}})
-    found = rules.drawn_figures(v4.writes(v4.new_notebook(cells=[drawn])))
-    assert found == [] if word is None else any(word in problem for problem in found)
+def test_every_statement_is_proved_and_every_exercise_solved(name: str) -> None:
+    assert list(unfolded(PAGES[name])) == []

@@ -20,15 +20,6 @@ def found(copy: Path) -> list[str]:
     return list(differences(state(str(ROOT / STORED)), state(str(copy))))
 
 
-def test_seconds_and_versions_do_not_count(copy: Path) -> None:
-    table, record = copy / "gdrf" / "ledger.csv", copy / "gdrf" / "ledger.json"
-    frame = pd.read_csv(table, dtype=str, keep_default_na=False)
-    frame["seconds"] = "0"
-    frame.to_csv(table, index=False, lineterminator="\n")
-    record.write_text(json.dumps(json.loads(record.read_text("utf8")) | {"versions": {}, "sources": "", "sha256": ""}))
-    assert found(copy) == []
-
-
 def test_a_changed_cell_a_lost_row_a_lost_table_and_another_effort_are_said(copy: Path) -> None:
     ledger, curves, record = copy / "gdrf/ledger.csv", copy / "gdrf/curves.csv", copy / "gdrf/bounds.json"
     frame = pd.read_csv(ledger, dtype=str, keep_default_na=False)

@@ -1,7 +1,6 @@
 """The lock, pyproject.toml, environment.yml and what is installed say the same."""
 
 import importlib.metadata
-import json
 import re
 import sys
 
@@ -81,12 +80,3 @@ def test_workflows_are_valid_and_call_what_is_there(name: str) -> None:
     used = re.findall(r"uses: \S+", text)
     assert [one for one in used if not re.search(r"@[0-9a-f]{40}$", one)] == [], "actions are pinned by their commit"
     assert text.count("actions/checkout@") == text.count("persist-credentials: false")
-
-
-def test_binder_finds_one_environment_and_a_kernel_for_every_notebook() -> None:
-    """repo2docker looks for any of these first, and then no further; its kernel is called python3."""
-    others = ("binder", ".binder", "Dockerfile", "runtime.txt", "Pipfile", "setup.py", "start", "apt.txt")
-    assert [name for name in others if (ROOT / name).exists()] == []
-    notebooks = sorted((ROOT / "book").rglob("*.ipynb"))
-    assert len(notebooks) > 5
-    assert {json.loads(path.read_text("utf8"))["metadata"]["kernelspec"]["name"] for path in notebooks} == {"python3"}

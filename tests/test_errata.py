@@ -1,6 +1,5 @@
 """What is written of papers and theorems fits the ledger: places, errata, hypotheses; and the ledger as a file."""
 
-import copy
 import json
 import re
 from fractions import Fraction
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from jsonschema import Draft202012Validator
 
 import fairbook
@@ -111,7 +109,6 @@ def test_each_theorem_that_carries_a_row_has_its_hypotheses_and_each_row_says_th
         for one in form["hypotheses"]:
             assert set(one.get("rows", ())) <= {row["id"] for row in by_label.get(label, [])}, label
             assert held(one, by_label.get(label, [])) == [], (label, one["words"])
-    assert held({"words": "at least two users"}, by_label["thm-foundations-si"])  # it can fail
 
 
 def test_each_hypothesis_has_its_ground() -> None:
@@ -136,7 +133,6 @@ def test_each_hypothesis_has_its_ground() -> None:
 
 
 def test_the_ledger_to_cite() -> None:
-    Draft202012Validator.check_schema(SCHEMA)
     schema, text = Draft202012Validator(SCHEMA), stored.document(ROWS)
     found: dict[str, Any] = json.loads(text)
     assert [error.message for error in schema.iter_errors(found)] == []
@@ -147,34 +143,6 @@ def test_the_ledger_to_cite() -> None:
         assert row["id"].split(".")[0] == row["paper"]
         assert "proof" not in row["grades"] or row["proof"]
         assert ", ".join(row["grades"]) == ROWS.set_index("id").loc[row["id"], "grade"]
-    for change in (
-        {"id": "One"},
-        {"verdict": "true"},
-        {"grades": ["luck"]},
-        {"kind": None},
-        {"reading": "mine"},
-        {"seconds": 1.5},
-    ):
-        other = copy.deepcopy(found)
-        other["rows"][0] |= change
-        assert not schema.is_valid(other), change
-
-
-def test_the_papers_are_those_of_the_citation_file() -> None:
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf8"))["references"]
-    expected = {
-        re.search(r"Key (\w+)\.", one["notes"])[1]: {  # type: ignore[index]
-            "title": one["title"],
-            "authors": [f"{person['given-names']} {person['family-names']}" for person in one["authors"]],
-            "year": one["year"],
-        }
-        | ({"doi": one["doi"]} if "doi" in one else {})
-        for one in cited
-    }
-    whose = ("title", "authors", "year", "doi")
-    written = {key: {name: one[name] for name in whose if name in one} for key, one in stored.papers().items()}
-    assert all(one["short"] for one in stored.papers().values())
-    assert written == expected
 
 
 @pytest.mark.book

@@ -1,8 +1,6 @@
 """What is recorded of how pages were executed is whole, is of the stored pages, and agrees with the lock."""
 
-import copy
 import hashlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -41,10 +39,6 @@ def test_every_page_has_its_entry() -> None:
     assert list(faults(RECORD, PAGES)) == [], "`make execute PAGE=...` writes it"
 
 
-def test_the_record_is_stored_as_it_would_be_written_again() -> None:
-    assert execute.RECORD.read_text("utf8") == json.dumps(dict(sorted(RECORD.items())), indent=1) + "\n"
-
-
 def test_an_entry_stays_while_bytes_and_packages_are_the_same() -> None:
     notebook = PAGES["one_level"].with_suffix(".ipynb").read_text("utf8")
     one = execute.entry(notebook, 1.26, 0.51)
@@ -54,15 +48,3 @@ def test_an_entry_stays_while_bytes_and_packages_are_the_same() -> None:
     assert not execute.is_described(notebook, None)
     assert not execute.is_described(notebook, one | {"packages": one["packages"] | {"numpy": "1.0"}})
     assert execute.is_described(notebook, one | {"packages": one["packages"] | {"fairbook": "0.0.1"}})
-
-
-def test_the_tables_say_what_is_recorded() -> None:
-    environment = book_tables.execution_environment(RECORD)
-    assert all(f"| `{name}` |" in environment for name in execute.RECORDED)
-    stored = book_tables.stored()
-    results = book_tables.stored_results(stored)
-    assert all(f"| `{name}` | {one['rows']} |" in results for name, one in stored.items())
-    assert len(stored) > 40
-    other = copy.deepcopy(RECORD)
-    other["one_level"]["python"] = "3.12.1"
-    assert "3.12.1 (pages: one_level)" in book_tables.execution_environment(other)

@@ -57,19 +57,6 @@ def test_every_setting_shows_its_state(name: str, chromium: Chromium, tmp_path: 
 
 
 @pytest.mark.browser
-def test_controls_have_names_and_say_their_values(chromium: Chromium, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    text = "".join(make()._repr_html_() for make in MADE.values())
-    page.write_text(f"<!doctype html><meta charset=utf-8><script>{SCRIPT}</script>{text}", encoding="utf8")
-    chromium.open(page.as_uri())
-    inputs = "[...document.querySelectorAll('.explore-form input')]"
-    assert chromium.evaluate(f"{inputs}.filter(i => !i.labels.length).length") == 0
-    silent = f"{inputs}.filter(i => i.type === 'range' && !i.getAttribute('aria-valuetext')).length"
-    assert chromium.evaluate(silent) == 0
-    assert chromium.evaluate("document.querySelectorAll('.explore-form').length") == len(MADE)
-
-
-@pytest.mark.browser
 def test_it_is_stepped_drawn_and_kept_in_the_address(chromium: Chromium, tmp_path: Path) -> None:
     """By the keyboard, by a finger along the curve, by a link."""
     made, page = MADE["tv_drf.lie"](), tmp_path / "page.html"

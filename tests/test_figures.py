@@ -1,36 +1,31 @@
 """The drawings of all chapters, each made once from its stored frame: what they show, and fit to print."""
 
+import re
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 
 from book.common import style
 from book.common.style import LOOKS
 from book.compare import figures as compare
+from book.compare.properties import ENTRANTS
 from book.dmfa_srq import figures as dmfa
-from book.gdrf import figures as gdrf, studies as gdrf_study
-from book.virtual_cluster import figures as vc, studies as vc_study
+from book.gdrf import figures as gdrf
+from book.virtual_cluster import figures as vc
 from fairbook.errors import InvalidInput
 from tests.drawings import (
     apart,
     contrast,
     curves_are,
-    drawn,
-    entries,
-    labelled,
-    legends,
-    notes,
     visible,
     words_fit,
 )
-from tests.pages_drawn import Frame, clusters, draw, each, figure, parts, picture, stored, taken
+from tests.pages_drawn import Frame, clusters, each, figure, parts, picture, stored, taken, thirty
 
 # ------------------------------------------------------------------------------------------------ fit to be printed
 
@@ -46,128 +41,10 @@ def test_a_drawing_is_fit_to_print_and_touches_nothing(name: str) -> None:
     assert plt.get_fignums() == []
     assert dict(mpl.rcParams) == settings
     scheme = name == "cbdrf/fig1"  # no axes; its boxes hold words
-    labelled(made, units=not name.startswith("foundations"))
     words_fit(made, made.axes[0].texts if scheme else None)
     if not scheme:
         apart(made)
     visible(made, lines=not name.startswith(("dmfa_srq", "foundations")), faint=("DRF",) if scheme else ())
-    assert entries(made) == LEGENDS.get(name, entries(made))
-    assert notes(made) == NOTES.get(name, notes(made))
-
-
-#: What a caller may have set, and no drawing may show.
-ODD = {
-    "lines.linewidth": 9,
-    "font.size": 20,
-    "legend.frameon": True,
-    "axes.grid": False,
-    "svg.hashsalt": "x",
-    "axes.facecolor": "black",
-    "axes.labelsize": 30,
-    "patch.linewidth": 5,
-    "xtick.labelsize": 3,
-}
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "cbdrf/fig1",
-        "cbdrf/nodes",
-        "cbdrf/operator",
-        "compare/day",
-        "dmfa_srq/fig3",
-        "dmfa_srq/gap",
-        "dmfa_srq/water",
-        "foundations/pools",
-        "gdrf/fig1",
-        "gdrf/example",
-        "gdrf/mixes",
-        "tv_drf/fig1",
-        "tv_drf/leads",
-        "tv_drf/comparison",
-        "tv_drf/losses",
-        "virtual_cluster/free",
-        "virtual_cluster/packing",
-        "virtual_cluster/tariffs",
-    ],
-)
-def test_settings_of_the_caller_neither_count_nor_change(name: str) -> None:
-    _, plain = picture(name)
-    with mpl.rc_context(ODD):
-        before = dict(mpl.rcParams)
-        assert draw(name)._repr_svg_() == plain
-        assert dict(mpl.rcParams) == before
-
-
-same = dict.fromkeys
-QUEUES = ["what does not run waits", "what does not run expires"]
-FOUR = ["TV-DRF", "exact optimum", "DRF per period", "no sharing"]
-SIX = [LOOKS[name].label for name in vc_study.METHODS]
-PLACED = [LOOKS[name].label for name in gdrf_study.MECHANISMS]
-LEGENDS: dict[str, list[str]] = {
-    "cbdrf/fig2": ["cbDRF, CPU", "cbDRF, memory", "DRF"],
-    "cbdrf/fig3": ["cbDRF, CPU", "cbDRF, memory", "DRF", "cbDRF, granted", "withheld"],
-    **same(("cbdrf/fig4", "cbdrf/fig5"), ["DRF", "cbDRF, granted", "withheld"]),
-    "cbdrf/nodes": ["node A", "node B"],
-    "cbdrf/comparison": ["DRF", "cbDRF", "cbDRF, weighted", "cbDRF, capped"],
-    "cbdrf/hoarding": ["hold, returns", "hold, stays", "release all"],
-    "cbdrf/operator": [
-        *(f"$\\varepsilon$\N{PRIME}$\\,/\\,\\varepsilon={k}$" for k in (1, 2, 5, 10)),
-        "cbDRF",
-        "cbDRF, weighted",
-        "cbDRF, capped",
-    ],
-    **same([f"compare/{name}" for name in compare.__all__], []),
-    "dmfa_srq/fig1": ["user 1", "user 2", "user 3"],
-    "dmfa_srq/fig3": ["mean of 1000 runs", "first run", "what was brought"],
-    "dmfa_srq/fig5": ["DMFA-SRQ", "static weighted DRF", "what was brought"],
-    **same(("dmfa_srq/levels", "dmfa_srq/water"), ["lowest level $M^k$"]),
-    **same([f"gdrf/fig{k}" for k in (1, 2, 3, 4)], PLACED),
-    "gdrf/example": ["user A", "user B", "user C"],
-    "gdrf/mixes": [
-        "60 machines, 90 of 100 mixes",
-        "300 machines, 90 of 100 mixes",
-        "the one mix",
-        "printed in the paper",
-    ],
-    "gdrf/readings": [
-        "nearest, by share",
-        "nearest, by amount",
-        "as printed, by share",
-        "as printed, by amount",
-        "no types",
-        "printed in the paper",
-    ],
-    "tv_drf/fig1": ["100 tasks", "1 000 tasks"],
-    **same([f"tv_drf/{name}" for name in ("utilisation", "comparison")], FOUR),
-    "tv_drf/example": ["CPU", "memory", "what it would have had alone", "sharing coefficient, the lesser ratio"],
-    "tv_drf/memory_course": [f"{rule}, user {user}" for rule in ("TV-DRF", "DRF per period") for user in "AB"],
-    "tv_drf/losses": QUEUES,
-    "tv_drf/gaps": QUEUES,
-    "tv_drf/readings": ["5 users", "20 users"],
-    **same(("virtual_cluster/of_bound", "virtual_cluster/free"), []),  # names stand at the ends of the curves
-    "virtual_cluster/gains": ["printed in the paper", *SIX[1:]],
-    "virtual_cluster/spread": SIX[:3],
-    "virtual_cluster/tariffs": ["all tell the truth", "equilibrium", "all say 0.9"],
-}
-NOTES: dict[str, list[str]] = {
-    "cbdrf/fig4": [f"node {k} never complies" for k in (1, 1, 2, 2)],
-    "cbdrf/fig5": ["node 1 complies"] * 2 + ["node 2 never complies"] * 2,
-    "cbdrf/comparison": ["what is held returns", "what is held stays"],
-    "cbdrf/operator": ["time of recovery", "grant"],
-    **same([f"compare/{name}" for name in compare.__all__], []),
-    **same(["dmfa_srq/fig5"], [f"$n = {n}$" for n in (20, 100, 500)]),
-    **same([f"gdrf/fig{k}" for k in (1, 2, 3, 4)], ["one mix", "mean over random mixes"]),
-    "tv_drf/comparison": [f"{n} users, tasks wait" for n in (5, 20)],
-    "tv_drf/example": ["user A", "user B"],
-    "tv_drf/memory_course": ["TV-DRF", "DRF per period"],
-    **same(
-        ("virtual_cluster/gains", "virtual_cluster/spread", "virtual_cluster/of_bound"),
-        ["5 clusters, 320 VMs", "8 clusters, 1000 VMs"],
-    ),
-    "virtual_cluster/gaps": [f"{5 if size == 'small' else 8} clusters, {n} users" for size, n in vc_study.CASES],
-}
 
 
 # ------------------------------------------------------------------------------------- curves are those of the frame
@@ -280,6 +157,98 @@ def test_curves_are_those_of_the_frame(name: str) -> None:
         curves_are(panel, part, x, key, OWN.get(name, LOOKS))
 
 
+#: What each panel draws of the frame: what its rows have in common (or what tells the panels apart), and its height.
+PANELS = list[tuple[dict[str, Any], str]] | tuple[str, str]
+#: Drawings of lines: the panels, what tells the lines of a panel apart, and what goes to the right.
+LINES: dict[str, tuple[PANELS, str, str]] = {
+    **{f"cbdrf/{name}": ([({}, "ratio")], "resource", "phase") for name in ("fig2", "fig3")},
+    "cbdrf/nodes": ([({"resource": "CPU"}, "ratio")], "node", "phase"),
+    "dmfa_srq/fig2": (("n", "memory"), "n", "cpu"),
+    "foundations/plane": ([({}, "y")], "part", "x"),
+    "foundations/course": (("kind", "value"), "name", "water"),
+    "tv_drf/memory_course": (
+        [({"mechanism": name}, value) for value in ("share", "tasks") for name in ("tv_drf", "memoryless")],
+        "user",
+        "period",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_lines_are_rows_of_the_frame(name: str) -> None:
+    (panels, by, x), frame = LINES[name], taken(name)
+    if isinstance(panels, tuple):
+        panels = [({panels[0]: one}, panels[1]) for one in dict.fromkeys(frame[panels[0]])]
+    for panel, (chosen, y) in zip(figure(name).axes[: len(panels)], panels, strict=True):
+        part = frame[(frame[list(chosen)] == pd.Series(chosen)).all(axis=1)]
+        groups = [rows[[x, y]] for _, rows in part.groupby(by, sort=False)]
+        for line, rows in zip(panel.lines[: len(groups)], groups, strict=True):
+            np.testing.assert_array_equal(line.get_xydata(), rows)
+
+
+# ------------------------------------------------------------------------------------------------------ comparison
+
+
+@pytest.mark.parametrize(
+    ("name", "measures"),
+    {
+        "shares": ("min_share", "min_placed", "sum_share"),
+        "use": ("utilisation", "placed"),
+        "envy": ("envious", "losers", "loss"),
+        "lying": ("paying", "gain"),
+        "arrivals": ("taken",),
+        "day": ("min_share", "loss", "done"),
+    }.items(),
+)
+def test_every_number_is_where_its_mechanism_is(name: str, measures: tuple[str, ...]) -> None:
+    panels = figure(f"compare/{name}").axes
+    heads = zip(panels[0].get_yticks(), panels[0].get_yticklabels(), strict=True)
+    places = {label: round(y, 6) for y, head in heads for label in re.split(r";\s", head.get_text())}
+    assert set(places) == {one.label for one in ENTRANTS.values()}
+    for panel, measure in zip(panels, measures, strict=True):
+        part = style.of_measure(taken(f"compare/{name}"), measure).dropna(subset=["mean"])
+        texts = {(x, round(y, 6)): text.get_text() for text in panel.texts for x, y in [text.get_position()]}
+        shades = {(bar.get_x() + 0.5, round(bar.get_y() + 0.5, 6)): sum(bar.get_facecolor()) for bar in panel.patches}
+        found = [
+            (list(compare.TRACES).index(one.trace), places[ENTRANTS[one.mechanism].label]) for one in part.itertuples()
+        ]
+        assert set(found) == set(texts) == set(shades)
+        for where, mean in zip(found, 100 * part["mean"], strict=True):
+            assert float(texts[where] or 0) == pytest.approx(mean, abs=0.0501 if mean < 19.9 else 0.501)
+            assert (texts[where] == "") == (mean < 0.05)  # zeros are blank
+        order = np.argsort(part["mean"].to_numpy(), kind="stable")
+        assert (np.diff([shades[found[k]] for k in order]) <= 0.02).all()  # the more, the darker
+
+
+# ------------------------------------------------------------------------------------------ DMFA-SRQ, foundations
+
+
+def test_water_and_levels() -> None:
+    run = taken("dmfa_srq/water")
+    for panel, k in zip(figure("dmfa_srq/water").axes, (1, 2, 3), strict=True):
+        area = sum(bar.get_width() * bar.get_height() for bar in panel.patches)
+        assert area == pytest.approx(run.use_at(k)[1])
+        assert [bar.get_height() for bar in panel.patches] == pytest.approx(run.levels_at(k))
+    (panel,) = figure("dmfa_srq/levels").axes
+    steps = [np.asarray(line.get_ydata(), dtype=float) for line in panel.lines if line.get_drawstyle() != "default"]
+    assert all((np.diff(drawn[~np.isnan(drawn)]) >= 0).all() for drawn in steps)
+    assert len(steps) == 30
+    np.testing.assert_array_equal(panel.lines[-1].get_ydata(), thirty().levels)
+
+
+# ------------------------------------------------------------------------------------------------------------ GDRF
+
+
+def test_readings_of_gdrf_are_dots() -> None:
+    frame = taken("gdrf/readings")
+    for panel, measure in zip(figure("gdrf/readings").axes, ("tasks", "fairness"), strict=True):
+        marks = [line.get_xydata() for line in panel.lines if line.get_marker() != "None"]
+        found = np.concatenate(marks)
+        places = frame["against"].map(list(dict.fromkeys(frame["against"])).index)
+        assert sorted(found[:, 0]) == sorted(frame[measure])
+        assert sorted(found[:, 1].round()) == sorted(places)
+
+
 # ------------------------------------------------------------------------------------------------- what is refused
 
 
@@ -306,16 +275,6 @@ def test_frames_that_are_not_meant_are_refused(call: Callable[[], object], rule:
 # ------------------------------------------------------------------------------------------------------- the style
 
 
-def test_colours_are_those_of_okabe_and_ito() -> None:
-    published = {
-        "black": (0, 0, 0), "orange": (230, 159, 0), "sky": (86, 180, 233), "green": (0, 158, 115),
-        "yellow": (240, 228, 66), "blue": (0, 114, 178), "vermilion": (213, 94, 0), "purple": (204, 121, 167),
-    }  # fmt: skip
-    assert {name: style.COLOURS[name] for name in published} == {
-        name: to_hex([c / 255 for c in rgb]).upper() for name, rgb in published.items()
-    }
-
-
 def test_mechanisms_look_different_in_every_way() -> None:
     assert {"dmfa_srq", "static"} <= set(LOOKS)
     for field in ("label", "colour", "marker"):
@@ -325,45 +284,3 @@ def test_mechanisms_look_different_in_every_way() -> None:
     for look in [*LOOKS.values(), *vc._STATED.values()]:
         assert look.colour in style.COLOURS.values()
         assert contrast(look.colour, "white") >= 3, look
-
-
-def test_numbers_in_drawings() -> None:
-    assert [style.percent(value, 0) for value in (-0.025, 0.3, 0.07)] == ["\N{MINUS SIGN}2.5", "30", "7"]
-    assert [style.number(value) for value in (12583, -0.5, 1e6)] == ["12 583", "\N{MINUS SIGN}0.5", "1 000 000"]
-
-
-@cache
-def three_panels(change: Callable[[Any], object] = lambda panel: None) -> Figure:
-    made, panels = style.axes(1, 3)
-    for panel in panels:
-        panel.set(xlabel="side (m)", ylabel="height (m)")
-    change(panels[0])
-    return drawn(style.Svg(made))[0]
-
-
-@pytest.mark.parametrize(
-    ("check", "change"),
-    [
-        (words_fit, lambda panel: panel.figure.text(0.95, 0.5, "cut off at the edge")),
-        (words_fit, lambda panel: [panel.text(0.2, 0.5, word) for word in ("one", "other")]),
-        (words_fit, lambda panel: panel.text(0.2, 0.5, "small", fontsize=7)),
-        (
-            words_fit,
-            lambda panel: (panel.text(0.4, 0.5, "below"), panel.plot([0, 1], label="x"), panel.legend(loc="center")),
-        ),
-        (apart, lambda panel: (panel.plot([0, 1], label="x"), panel.figure.legend(loc="center"))),
-        (apart, lambda panel: (panel.plot([0, 1], label="x"), panel.legend(loc="center"))),
-        (apart, lambda panel: panel.figure.add_axes((0.2, 0.2, 0.5, 0.5))),
-        (visible, lambda panel: panel.plot([0, 1], color=style.COLOURS["yellow"])),
-        (visible, lambda panel: panel.text(0.2, 0.5, "pale", color=style.COLOURS["orange"])),
-        (labelled, lambda panel: panel.set_title("what it is")),
-        (labelled, lambda panel: panel.set_ylabel("Of Course (part)")),
-        (labelled, lambda panel: panel.set_ylabel("no unit")),
-        (lambda made: None, lambda panel: panel.text(0.2, 0.5, "drawn on 2020-02-02")),
-    ],
-)
-def test_a_bad_drawing_is_noticed(check: Callable[[Figure], None], change: Callable[[Any], object]) -> None:
-    check(three_panels())
-    with pytest.raises(AssertionError):
-        check(three_panels(change))
-    assert legends(three_panels()) == []

@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 from urllib.request import Request, urlopen
 
-import nbformat
 import pytest
 from ipykernel.kernelspec import get_kernel_dict
 from jupyter_server.services.contents.largefilemanager import LargeFileManager
@@ -44,18 +43,6 @@ def test_what_is_not_changed_stays_as_it_is(server: object, tmp_path: Path) -> N
     model["content"]["cells"][1]["metadata"]["execution"] = {"iopub.status.idle": "now"}
     server.save({key: model[key] for key in ("type", "format", "content")}, f"{PAGE}.ipynb")
     assert [path.read_bytes() for path in files] == before
-
-
-def test_what_is_changed_in_the_notebook_is_changed_in_the_text(server: object, tmp_path: Path) -> None:
-    text, twin = tmp_path / f"{PAGE}.md", tmp_path / f"{PAGE}.ipynb"
-    model = server.get(f"{PAGE}.ipynb")
-    before = [cell.source for cell in execute.unexecuted(text.read_text("utf8")).cells]
-    code = [cell for cell in model["content"]["cells"] if cell["cell_type"] == "code"]
-    code[-1]["source"] += "\n# changed"
-    server.save({key: model[key] for key in ("type", "format", "content")}, f"{PAGE}.ipynb")
-    after = [cell.source for cell in execute.unexecuted(text.read_text("utf8")).cells]
-    assert [new for old, new in zip(before, after, strict=True) if old != new] == [code[-1]["source"]]
-    assert [cell.source for cell in nbformat.reads(twin.read_text("utf8"), as_version=4).cells] == after
 
 
 def test_the_command_that_a_person_types_saves_both(tmp_path: Path) -> None:

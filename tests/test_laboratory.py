@@ -1,19 +1,15 @@
 """The command line of the laboratory: drawings, and the stored results."""
 
 import importlib
-import inspect
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
 from book import __main__ as laboratory
 from book.common import results
-from book.common.stored import stored_results
 from book.dmfa_srq import studies as dmfa_srq
 from tests.commands import refused, run_laboratory as run
 
@@ -31,11 +27,6 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 # ---------------------------------------------------------------------------------------------------- figures
-
-
-def test_figures_are_those_of_the_paper() -> None:
-    assert "dmfa_srq" in laboratory._papers()
-    assert laboratory._figure_names("dmfa_srq") == [f"fig{i}" for i in range(1, 9)]
 
 
 def test_figures_and_frames(store: Path, tmp_path: Path) -> None:
@@ -68,27 +59,6 @@ def test_a_fresh_stored_frame_is_used(store: Path, tmp_path: Path, monkeypatch: 
     (store / "dmfa_srq" / "fig3.csv").write_text("stored\n2\n")
     assert "is stale" in run(*arguments)[2]
     assert (tmp_path / "dmfa_srq_fig3.csv").read_text() == "computed\n5\n"
-
-
-def test_a_figure_may_be_rows_of_a_stored_table(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    study = importlib.import_module("book.tv_drf.studies")
-    assert set(study.STORED_FIGURES) == {"fig3", "fig4", "fig5", "fig6", "fig7"}
-    assert {table for table, _ in study.STORED_FIGURES.values()} <= set(study.STORED)
-    figures = ("fig3", "fig4", "fig5", "fig6", "fig7")
-    frames = {name: getattr(study, name)(runs=2) for name in figures}
-    for n in study.SIZES:
-        table = study.curves(2, n=n, unserved=["expires", "waits"])
-        results.save(f"tv_drf/curves_{n}", table, module="fairbook.errors")
-
-    def computed(*_: Any, **__: Any) -> pd.DataFrame:
-        raise AssertionError("it is stored")
-
-    monkeypatch.setattr(study, "curves", computed)
-    monkeypatch.setattr(study, "_curves", computed)
-    arguments = ("figures", "--paper", "tv_drf", "--only", *figures, "--format", "csv", "--output", tmp_path)
-    assert run(*arguments)[::2] == (0, "")
-    for name, frame in frames.items():
-        pd.testing.assert_frame_equal(pd.read_csv(tmp_path / f"tv_drf_{name}.csv"), frame, rtol=1e-8)
 
 
 def test_wrong_figures(tmp_path: Path) -> None:
@@ -160,31 +130,7 @@ def test_results_go_on_after_an_interruption(work: list[str]) -> None:
     assert work[-1] == "p/a"
 
 
-def test_bars_stay_out_of_logs(work: list[str]) -> None:
-    _, out, err = run("results", "--full")
-    assert err == "said on the way\n" * 3
-    assert out.startswith("p/a: computed\n")
-    _, _, err = run("results", "--full", "--force", "--progress")
-    assert "a bar of its own" in err
-
-
 def test_wrong_results(work: list[str]) -> None:
     assert "none of the stored results p/a, p/b" in refused(run("results", "--only", "p/c"))
     assert "--full" in refused(run("results", "--force"))
     assert work == []
-
-
-def test_everything_that_is_stored_is_known() -> None:
-    names = list(stored_results())
-    assert names.index("dmfa_srq/fig5") < names.index("dmfa_srq/ledger")
-    for wanted in (True, False):
-        for compute in stored_results(progress=wanted).values():
-            assert isinstance(compute, partial)
-            assert inspect.signature(compute.func).bind(*compute.args, **compute.keywords).kwargs["progress"] is wanted
-
-
-def test_help_and_its_examples() -> None:
-    for command in ("figures", "results"):
-        code, text, err = run(command, "--help")
-        assert (code, err) == (0, "")
-        assert "examples:" in text

@@ -5,14 +5,10 @@ was never run, and a notebook that it does not collect. Both are looked for here
 """
 
 import json
-import re
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import nbformat
-import nbformat.v4 as v4
 import pytest
 
 from tests.conftest import ROOT, toc_files
@@ -63,8 +59,6 @@ def test_every_code_cell_is_compared(request: pytest.FixtureRequest) -> None:
     assert collected == cells
 
 
-# --- each guard can fail -------------------------------------------------------------------------------------------
-
 TEXT = """---
 jupytext:
   text_representation:
@@ -84,71 +78,10 @@ jupytext:
 """
 
 
-@pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return execute.executed(TEXT, tmp_path_factory.mktemp("page"))
-
-
-def test_a_page_executes_to_the_same_bytes(stored: str, tmp_path: Path) -> None:
+def test_a_page_executes_to_the_same_bytes(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    stored = execute.executed(TEXT, tmp_path_factory.mktemp("page"))
     assert execute.executed(TEXT, tmp_path) == stored
     ids = [cell["id"] for cell in json.loads(stored)["cells"]]
     assert len(set(ids)) == 3, "equal cells get ids of their own"
     assert list(execute.unsound_cells(stored)) == []
     assert execute.twin_difference(TEXT, stored) is None
-
-
-@pytest.mark.parametrize(
-    "drifted",
-    [
-        TEXT.replace("1 + 1", "1 + 2", 1),
-        TEXT.replace("# A page", "# Another page"),
-        TEXT.replace("```{code-cell} ipython3\n", "```{code-cell} ipython3\n:tags: [hide-input]\n\n", 1),
-        TEXT + "\n```{code-cell} ipython3\n2\n```\n",
-    ],
-    ids=["code", "prose", "metadata", "cell"],
-)
-def test_drifted_twins_are_noticed(drifted: str, stored: str) -> None:
-    assert execute.twin_difference(drifted, stored)
-
-
-def changed(stored: str, **fields: object) -> str:
-    notebook = nbformat.reads(stored, as_version=4)
-    notebook.cells[-1].update(fields)
-    return nbformat.writes(notebook)
-
-
-def test_cells_not_run_or_failed_or_warning_are_noticed(stored: str) -> None:
-    assert list(execute.unsound_cells(changed(stored, execution_count=None)))
-    assert list(execute.unsound_cells(changed(stored, execution_count=7)))
-    error = v4.new_output("error", ename="ValueError", evalue="no", traceback=[])
-    assert list(execute.unsound_cells(changed(stored, outputs=[error])))
-    warning = v4.new_output("stream", name="stderr", text="careful")
-    assert list(execute.unsound_cells(changed(stored, outputs=[warning])))
-
-
-def test_nbval_notices_a_changed_output(stored: str, tmp_path: Path) -> None:
-    """Run nbval on a page whose stored outputs are right, and on one where one is wrong by a digit."""
-    (tmp_path / "none.ini").write_text("[pytest]\n")
-    (tmp_path / "right.ipynb").write_text(stored)
-    (tmp_path / "wrong.ipynb").write_text(stored.replace('"2"', '"3"', 1))
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-c",
-        "none.ini",
-        "--nbval",
-        "-p",
-        "no:cacheprovider",
-        "-rA",
-        "--color=no",
-    ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-    outcomes = re.findall(r"^(PASSED|FAILED) (\w+)\S*(?:ipynb)?::", done.stdout, flags=re.MULTILINE)
-    assert Counter(outcomes) == {("PASSED", "right"): 2, ("PASSED", "wrong"): 1, ("FAILED", "wrong"): 1}, done.stdout
-
-
-def test_pages_with_code_are_told_from_those_without() -> None:
-    assert execute.is_notebook_text(TEXT)
-    assert not execute.is_notebook_text("# A page\n\njupytext: no\n")
-    assert not execute.is_notebook_text("---\ntitle: a\n---\n\njupytext:\n")

@@ -18,7 +18,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import fairbook
-from tests.conftest import PROJECT, ROOT
+from tests.conftest import ROOT
 
 NAME = f"fairbook-{fairbook.__version__}"
 
@@ -87,19 +87,6 @@ def test_wheel_ships_the_package_its_data_and_its_licences_and_nothing_else(buil
     wanted = {name.replace("data/", "fairbook/_data/", 1) if name.startswith("data/") else name for name in kept()}
     assert names == {name for name in wanted if name.startswith("fairbook/")}
     assert {"fairbook/py.typed", "fairbook/_data/README.md"} <= names
-
-
-def test_wheel_says_who_what_and_under_which_terms(built: Built) -> None:
-    archive, info = zipfile.ZipFile(built.wheel), f"{NAME}.dist-info/"
-    head = email.message_from_bytes(archive.read(info + "METADATA"))
-    assert head["Version"] == fairbook.__version__
-    assert head["Author"] == "The fairbook developers"
-    assert head["License-Expression"] == PROJECT["license"]
-    assert head.get_all("License-File") == PROJECT["license-files"]
-    for name in PROJECT["license-files"]:
-        assert archive.read(f"{info}licenses/{name}") == (ROOT / name).read_bytes()
-    core = [line for line in head.get_all("Requires-Dist", []) if "extra ==" not in line]
-    assert sorted(core) == sorted(PROJECT["dependencies"])
 
 
 def requirements(wheel: Path) -> set[str]:

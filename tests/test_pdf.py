@@ -8,7 +8,7 @@ from bs4 import BeautifulSoup
 
 from tests.conftest import Book, toc_files
 from tools import make_pdf
-from tools.chromium import Chromium, find_chromium
+from tools.chromium import find_chromium
 
 pytestmark = pytest.mark.book
 
@@ -57,23 +57,6 @@ def test_two_pages_are_printed(book: Book, tmp_path: Path) -> None:
     assert not output.with_suffix(".html").exists()
 
 
-@pytest.mark.browser
-def test_what_is_too_wide_is_made_to_fit(chromium: Chromium, tmp_path: Path) -> None:
-    page = tmp_path / "wide.html"
-    cells = "".join(f"<td>{'wide' * 6}</td>" for _ in range(8))
-    page.write_text(
-        f"<!doctype html><style>{make_pdf.STYLE}</style><main class='bd-article'><article><div>"
-        f"<table class='table'><tr>{cells}</tr></table></div></article></main>"
-    )
-    chromium.look(make_pdf.WIDTH)
-    chromium.open(page.as_uri())
-    over = "document.querySelector('table').getBoundingClientRect().right - innerWidth"
-    assert chromium.evaluate(over) > 100
-    assert chromium.evaluate(make_pdf.FIT)
-    assert chromium.evaluate(over) < 10
-    chromium.look()
-
-
 def test_what_cannot_be_printed_is_said(book: Book, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(make_pdf.CannotPrint, match="no Chromium on the PATH"):
         make_pdf.make_pdf(book.html, tmp_path / "x.pdf", None, lambda: None)
@@ -85,9 +68,3 @@ def test_what_cannot_be_printed_is_said(book: Book, tmp_path: Path, capsys: pyte
         assert make_pdf.main(["--html", str(tmp_path), "--output", str(tmp_path / "x.pdf")]) == 1
         assert "make book" in capsys.readouterr().err
     assert not list(tmp_path.glob("*.pdf"))
-
-
-@pytest.mark.browser
-def test_a_missing_font_is_noticed(chromium: Chromium) -> None:
-    assert chromium.evaluate(make_pdf.CHINESE.replace("0x4efd, 0x989d", "0x41, 0x42"))
-    assert not chromium.evaluate(make_pdf.CHINESE.replace("0x4efd, 0x989d", "0x41, 0x41"))

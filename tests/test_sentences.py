@@ -1,29 +1,13 @@
 """Sentences of pages that no cell computes: what they say of the library is so."""
 
-import ast
-import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import fairbook as fb
-from tests.conftest import ROOT
 
 SEEDS = range(40)
-
-
-def test_the_tank_that_needs_no_memory_goes_on() -> None:
-    script = (ROOT / "book" / "assets" / "water-filling.js").read_text("utf8")
-    found = re.search(r'"C needs no memory": (.+),$', script, flags=re.MULTILINE)
-    assert found
-    teams = ast.literal_eval(found[1])
-    run = fb.drf([team[:2] for team in teams], weights=[team[2] for team in teams], capacities=[9, 18])
-    assert teams[2][1] == 0
-    assert run.bottlenecks.tolist() == [1, 1, 0]  # two stops
-    assert run.levels[2] > run.levels[:2].max() + 0.1
-    page = (ROOT / "book" / "foundations" / "story.md").read_text("utf8")
-    assert 'With "C needs no memory" C goes on when the others have stopped.' in page
 
 
 def exact(x: float) -> Fraction:
@@ -46,11 +30,6 @@ def test_instances_of_dmfa_srq_told_on_its_pages() -> None:
     assert after[2] > before[2]
     hand = fb.dmfa_srq([[1, 1 / 2], [1 / 2, 1], [1 / 2, 1], [1, 1 / 2]], weights=[3, 3, 6, 6])  # the exercise
     assert [exact(x) for x in hand.levels_at(4)] == [Fraction(4, 3)] * 4
-    for name, told in (
-        ("story", "have $\\tfrac{16}3$ each"),
-        ("theory", "users 1 and 2 keep $\\tfrac13$ while user 3"),
-    ):
-        assert told in (ROOT / "book" / "dmfa_srq" / f"{name}.md").read_text("utf8")
 
 
 def poured(w: np.ndarray, low: np.ndarray, high: np.ndarray, C: float) -> np.ndarray:

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 from book.common import results
 from book.common.checkout import load
 from book.common.runs import interval, repeat, stream
 from book.dmfa_srq import studies as study
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.dmfa_srq import dmfa_srq, static_optimum
 from fairbook.traces.google2011 import load_digest
 
 
@@ -242,63 +240,6 @@ def test_what_cannot_be_asked(name: str, arguments: dict[str, Any], argument: st
     assert caught.value.where.split("[")[0] == argument
 
 
-@pytest.mark.parametrize("paper", STUDIES)
-def test_stored_names_are_those_of_the_study(paper: str) -> None:
-    module = STUDIES[paper]
-    figures = getattr(module, "STORED_FIGURES", {})
-    assert {key for key, _ in figures.values()} <= set(module.STORED)
-    known = {name.split("/")[1].split("_")[0] for name in module.STORED} | {*figures}
-    assert all(name.startswith(f"{paper}/") for name in module.STORED)
-    assert known <= {*module.__all__, *(name.split("_")[0] for name in module.__all__)}
-    assert all(callable(getattr(module, name)) for name in figures)
-
-
-#: Sizes that a figure asks its paper's experiment for, and the measures that it keeps.
-FIGURES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
-    **{f"dmfa_srq/fig{k}": ({}, (measure,)) for k, measure in zip((5, 6, 7, 8), study.MEASURES, strict=True)},
-    "gdrf/fig1": ({}, ("tasks",)),
-    "gdrf/fig2": ({}, ("cpu", "cpu_mean")),
-    "gdrf/fig3": ({}, ("memory", "memory_mean")),
-    "gdrf/fig4": ({}, ("fairness", "fairness_whole")),
-    **{
-        f"tv_drf/fig{k}": ({"n": n, "unserved": "expires"}, (measure,))
-        for k, n, measure in (
-            (3, 5, "min_share"),
-            (4, 20, "cpu"),
-            (5, 20, "memory"),
-            (6, 100, "cpu"),
-            (7, 100, "memory"),
-        )
-    },
-    **{
-        f"virtual_cluster/fig{k}": ({"sizes": size}, STUDIES["virtual_cluster"].MEASURES)
-        for k, size in ((2, "small"), (3, "small"), (4, "large"), (5, "large"))
-    },
-}
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_figures_take_their_part_of_the_experiment(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    (paper, figure), (asks, measures) = name.split("/"), FIGURES[name]
-    module, asked = STUDIES[paper], inspect.signature(STUDIES[paper].curves)
-    whole = pd.DataFrame({"measure": [*module.MEASURES] * 2, "mean": np.arange(2.0 * len(module.MEASURES))})
-    seen: list[dict[str, Any]] = []
-
-    def curves(*args: Any, **how: Any) -> pd.DataFrame:
-        seen.append(asked.bind(*args, **how).arguments)
-        return whole
-
-    monkeypatch.setattr(module, "curves", curves)
-    module._curves.cache_clear()
-    unserved = {key: value for key, value in asks.items() if key == "unserved"}
-    frame = getattr(module, figure)(2, 4, **unserved)
-    module._curves.cache_clear()
-    assert seen == [{"runs": 2, "seed": 4, "progress": False, **asks}]
-    part = whole[whole["measure"].isin(measures)].reset_index(drop=True)
-    pd.testing.assert_frame_equal(frame, part[frame.columns])
-    assert {"measure", "mean"} - {*frame} == ({"measure"} if paper == "dmfa_srq" else set())
-
-
 # ------------------------------------------------------------------------------------------------- stored tables
 
 
@@ -319,11 +260,6 @@ AGAIN: dict[str, tuple[str, dict[str, Any], dict[str, int]]] = {
 }
 #: Where the column of a frame is called otherwise than the argument.
 COLUMNS = {"sizes": "n", "points": "point"}
-
-
-def test_every_stored_table_is_computed_again() -> None:
-    for paper, elsewhere in (("dmfa_srq", "readings"), ("cbdrf", "operator"), ("tv_drf", "curves_100")):
-        assert {name for name in AGAIN if name.startswith(paper)} | {f"{paper}/{elsewhere}"} == {*STUDIES[paper].STORED}
 
 
 @pytest.mark.parametrize("name", AGAIN)
@@ -362,16 +298,6 @@ def test_readings_of_an_instance(contribution: Any, order: Any, scale: Any) -> N
     as_published = study.instance(stream(1, 2), 50)[0]
     pool = load_digest().pool() if scale == "pool" else 1.0
     np.testing.assert_allclose(demands * pool, as_published, rtol=1e-13)
-
-
-def test_contributions_follow_their_laws() -> None:
-    # w_1 times n: for uniform ones about U / (1/2); on the simplex a Beta(1, n - 1)
-    uniform = [study.instance(stream(5, r), 200)[1] for r in range(40)]
-    simplex = [study.instance(stream(5, r), 200, contribution="simplex")[1] for r in range(40)]
-    assert max(w.max() * 200 for w in uniform) < 2.4
-    firsts = np.array([w[:20] for w in simplex]).ravel()
-    assert stats.kstest(firsts, stats.beta(1, 199).cdf).pvalue > 1e-3
-    assert stats.kstest(np.array([w[:20] for w in uniform]).ravel(), stats.beta(1, 199).cdf).pvalue < 1e-6
 
 
 @pytest.mark.parametrize("unit", study.READINGS["unit"])
@@ -429,25 +355,6 @@ def test_curves_of_two_users_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (frame["runs"] == runs).all()
 
 
-def test_a_difference_is_taken_run_by_run() -> None:
-    frame = study.curves(4, 11, sizes=(30,), points=3)
-    grid = sorted(frame["k"].unique())
-    assert grid[0] == 1
-    assert grid[-1] == 30
-    values = []
-    for r in range(4):
-        demands, weights = study.instance(stream(11, 30, r), 30)
-        moving, fixed = dmfa_srq(demands, weights=weights), static_optimum(demands, weights=weights)
-        values.append(
-            [moving.levels_at(30).min() - fixed.levels_at(30).min(), float(moving.use_at(30)[1] - fixed.use_at(30)[1])]
-        )
-    expected = interval(np.array(values))
-    rows = frame[(frame["mechanism"] == "difference") & (frame["k"] == 30)].set_index("measure")
-    np.testing.assert_allclose(rows.loc[["min_level", "memory"], ["mean", "low", "high"]], expected, atol=1e-11)
-    wide = frame.pivot(index=["k", "measure"], columns="mechanism", values="mean")
-    np.testing.assert_allclose(wide["difference"], wide["dynamic"] - wide["static"], atol=1e-11)
-
-
 def test_readings_cover_all_combinations_and_contain_the_curves() -> None:
     frame = study.readings(2, n=10)
     names = list(study.READINGS)
@@ -459,9 +366,3 @@ def test_readings_cover_all_combinations_and_contain_the_curves() -> None:
     rows = frame[(frame[names] == pd.Series(how)).all(axis=1)].set_index("measure")
     for measure in study.MEASURES:
         assert rows.loc[measure, "dynamic"] == direct.loc[("dynamic", measure), "mean"]
-
-
-# ------------------------------------------------------------------------------------------------- stored tables
-
-
-# ---------------------------------------------------------------------------------------------------- raw traces
