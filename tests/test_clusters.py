@@ -284,23 +284,23 @@ EXPLAINED: list[tuple[tuple[Any, Any, Any], Any, int, str]] = [
         ([10, 10], [0.1, 1], [12]),
         "exact",
         0,
-        "0 has 9 of 10 VMs (90.0%) on 0, its minimum: others there have a smaller fraction, and 0 is used up.",
+        "user 0 has 9 of 10 VMs (90.0%) on cluster 0, its minimum: others there have a smaller fraction, and cluster 0 is used up.",
     ),
-    (([10, 10], [0.1, 1], [12]), "exact", 1, "1 has 3 of 10 VMs (30.0%) on 0, which is used up."),
-    (([2], 0, [3]), "exact", 0, "0 has 2 of 2 VMs (100.0%): all that it asked for."),
-    (([4, 4, 2], 0.5, [5, 4]), "spanning", 1, "1 has 3 of 4 VMs (75.0%) on several clusters, which are used up."),
+    (([10, 10], [0.1, 1], [12]), "exact", 1, "user 1 has 3 of 10 VMs (30.0%) on cluster 0, which is used up."),
+    (([2], 0, [3]), "exact", 0, "user 0 has 2 of 2 VMs (100.0%): all that it asked for."),
+    (([4, 4, 2], 0.5, [5, 4]), "spanning", 1, "user 1 has 3 of 4 VMs (75.0%) on several clusters, which are used up."),
     (
         ([5, 6], 0, [4, 4]),
         "spanning",
         1,
-        "1 was turned away: it needs at least 6 VMs, and all clusters together have fewer to give, after the minima of "
+        "user 1 was turned away: it needs at least 6 VMs, and all clusters together have fewer to give, after the minima of "
         "the users that were served.",
     ),
     (
         ([5, 6], 0, [4, 5]),
         "greedy",
         1,
-        "1 was turned away: it needs at least 6 VMs on one cluster, and no cluster has as many to give,"
+        "user 1 was turned away: it needs at least 6 VMs on one cluster, and no cluster has as many to give,"
         " after the minima "
         "of the users that were served.",
     ),
@@ -316,7 +316,7 @@ def test_an_explanation_names_and_tells_what_is_not_handed_out() -> None:
     assert named("relaxation").explain("ann") == "ann has 5 of 8 VMs (62.5%) on north, which is used up."
     left = fb.virtual_cluster([8, 4], [0.25, 0.5], [7, 2], method="mixed_knapsack", small=0)
     assert left.explain(0) == (
-        "0 has 6 of 8 VMs (75.0%) on 0, where 1 VMs are free that mixed_knapsack does not hand out."
+        "user 0 has 6 of 8 VMs (75.0%) on cluster 0, where 1 VMs are free that mixed_knapsack does not hand out."
     )
 
 

@@ -120,8 +120,12 @@ FLUID = fb.drfh([[1, 1], [1, 1], [1, 0]], [[24, 4]], max_tasks=[1, np.inf, np.in
             ["1 machines would have room", "gdrf does not use them"],
         ),
         (FLUID, 0, ["0 runs 1 tasks at level 0.75", "all that it asked for"]),
-        (FLUID, 1, ["1 runs 3 tasks", "every class of machines that it can use is full (0 on 1, 1 on 1)"]),
-        (FLUID, 2, ["2 runs 20 tasks", "is full (0 on 1)"]),
+        (
+            FLUID,
+            1,
+            ["1 runs 3 tasks", "every class of machines that it can use is full (resource 0 on 1, resource 1 on 1)"],
+        ),
+        (FLUID, 2, ["2 runs 20 tasks", "is full (resource 0 on 1)"]),
         (
             fb.drfh([[1, 1], [1, 0]], [[4, 0], [0, 4]], method="fluid"),
             0,

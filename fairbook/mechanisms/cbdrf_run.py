@@ -29,6 +29,7 @@ from fairbook.model.inputs import (
     reordered,
 )
 from fairbook.model.phased import PhasedRun
+from fairbook.model.result import called
 
 #: Credits this close to C_0, cap or floor, in parts of C_0, are set to it: after any realistic number of steps such as
 #: 0.1 a node that has regained its credit is in good standing, not one rounding error short of it. Where steps are
@@ -234,13 +235,15 @@ class CreditRun(PhasedRun):
         t, i = self._place(user, phase)
         psi, stop, pool = self.credit_factor[t], int(self.bottlenecks[t, i]), self.pool[t]
         if stop == IDLE:
-            return f"{user} is not present in phase {t}."
+            return f"{called(user)} is not present in phase {t}."
         x, drf = self.tasks[t, i], self.drf_tasks[t, i]
         if stop >= 0 and pool[stop] == 0:
-            gone = f"it needs {self.resources[stop]}, all of which is still held from the phase before."
-            return f"{user} runs {x:.6g} tasks in phase {t}: {gone}"
+            return (
+                f"{called(user)} runs {x:.6g} tasks in phase {t}: it needs {called(self.resources[stop], 'resource')}, "
+                "all of which is still held from the phase before."
+            )
         left = " from what is left" if (pool < self.capacities).any() else ""
-        text = f"{user} runs {x:.6g} tasks in phase {t}; DRF would give it {drf:.6g}{left}. "
+        text = f"{called(user)} runs {x:.6g} tasks in phase {t}; DRF would give it {drf:.6g}{left}. "
         if psi[i] < 1:
             broken = int((~self.complied[:t, i]).sum())
             means = {

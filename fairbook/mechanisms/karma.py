@@ -51,6 +51,7 @@ from fairbook.model.inputs import (
 )
 from fairbook.model.instance import takes_instance
 from fairbook.model.phased import PhasedRun, phase_allocation
+from fairbook.model.result import called
 
 __all__ = ["KarmaRun", "karma", "karma_phase", "karma_rule"]
 
@@ -366,7 +367,7 @@ class KarmaRun(PhasedRun):
         t, i = self._place(user, phase)
         spend, borrowed = self.credit[t] + self.free_credit, self.borrowed[t]
         text = (
-            f"{user} runs {self.tasks[t, i]:.6g} tasks in phase {t}, a dominant share of "
+            f"{called(user)} runs {self.tasks[t, i]:.6g} tasks in phase {t}, a dominant share of "
             f"{self.dominant_shares[t, i]:.6g}: {self.guaranteed[t, i]:.6g} for nothing and {borrowed[i]:.6g} "
             f"borrowed, with a credit of {spend[i]:.6g}. "
         )
@@ -380,9 +381,9 @@ class KarmaRun(PhasedRun):
             spent = self._bounds[t, i] < self.max_tasks[t, i]
             return text + ("Its credit is spent." if spent else "That is its claim.")
         return text + (
-            f"{self.resources[j]} is used up; the {richer} with more credit borrowed first."
+            f"{called(self.resources[j], 'resource')} is used up; the {richer} with more credit borrowed first."
             if richer
-            else f"{self.resources[j]} is used up; nobody has more credit."
+            else f"{called(self.resources[j], 'resource')} is used up; nobody has more credit."
         )
 
     def to_frame(self) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from fairbook.mechanisms.engines.tv_drf_alone import DONE, FITS, IDLE, SPLIT, am
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import FloatArray, Names, as_tolerance
 from fairbook.model.phased import PhasedRun
-from fairbook.model.result import labels_or_positions, position
+from fairbook.model.result import called, labels_or_positions, position
 
 
 class _Period(Allocation):
@@ -24,7 +24,7 @@ class _Period(Allocation):
     def explain(self, user: Hashable) -> str:
         i = position(user, self.users)
         if self.bottlenecks[i] == SPLIT:
-            return f"{user} runs {self.tasks[i]:.6g} tasks: there is no room for its next task."
+            return f"{called(user)} runs {self.tasks[i]:.6g} tasks: there is no room for its next task."
         return super().explain(user)
 
 
@@ -181,25 +181,22 @@ class TvDrfRun(PhasedRun):
         index = pd.MultiIndex.from_arrays([where[:, 0], users, machines], names=["period", "user", "machine"])
         return pd.DataFrame({"tasks": self.placement[tuple(where.T)]}, index=index)
 
-    def _resource(self, j: int) -> str:
-        return f"resource {j}" if self.named_resources is None else str(self.named_resources[j])
-
     def explain(self, user: Hashable, period: int | None = None) -> str:
         """Say in a few words why this user has what it has after a period (from 0; default: the last)."""
         t, i = self._place(user, period)
         stop = int(self.bottlenecks[t, i])
         if stop == IDLE:
-            return f"{user} has no tasks in period {t}."
+            return f"{called(user)} has no tasks in period {t}."
         if stop == DONE:
             why = "it has no more"
         elif stop == SPLIT:
             why = "the next fits on no machine, though the pool as a whole has room"
         elif self.machine_use is None:
-            why = f"{self._resource(stop)} is used up"
+            why = f"{called(self.resources[stop], 'resource')} is used up"
         else:
-            why = f"the next needs more {self._resource(stop)} than is left"
+            why = f"the next needs more {called(self.resources[stop], 'resource')} than is left"
         return (
-            f"{user} runs {self.tasks[t, i]:.6g} tasks in period {t}: {why}. So far it has "
+            f"{called(user)} runs {self.tasks[t, i]:.6g} tasks in period {t}: {why}. So far it has "
             f"{self.sharing_coefficients[t, i]:.6g} times what it would have had alone (its scarcest resource), "
             f"and stands at G = {self.cumulative_shares[t, i]:.6g}."
         )

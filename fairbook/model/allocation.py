@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.model.inputs import FloatArray, Names, as_tolerance
-from fairbook.model.result import Result, labelled, use_columns
+from fairbook.model.result import Result, called, labelled, use_columns
 
 __all__ = ["Allocation", "used_up"]
 
@@ -125,32 +125,26 @@ class Allocation(Result):
         InvalidInput
             Where no user has that name.
         """
-        i = self._row(user)
-        tasks, level, j = self.tasks[i], self.levels[i], int(self.bottlenecks[i])
-        if j == -3:
-            return f"{user} is not present."
-        if j == -1:
-            return f"{user} runs {tasks:.6g} tasks: its own bound stops it."
-        if j == -2:
-            return f"{user} runs {tasks:.6g} tasks: nothing stops it, but the mechanism gave it no more."
+        i, name = self._row(user), called(user)
+        has, j = f"{name} runs {self.tasks[i]:.6g} tasks", int(self.bottlenecks[i])
+        if j < 0:
+            why = {-1: "its own bound stops it", -2: "nothing stops it, but the mechanism gave it no more"}
+            return f"{has}: {why[j]}." if j in why else f"{name} is not present."
+        has += f" at level {self.levels[i]:.6g} (its share divided by its part of all weights)"
+        resource = called(self.resources[j], "resource")
         if self.rule == "whole_tasks":
             return (
-                f"{user} runs {tasks:.6g} tasks at level {level:.6g}: another would need {self.demands[i, j]:.6g} "
-                f"of {self.resources[j]}, and {max(self.slack[j], 0.0):.6g} of {self.capacities[j]:.6g} is left."
+                f"{has}: another would need {self.demands[i, j]:.6g} of {resource}, "
+                f"and {max(self.slack[j], 0.0):.6g} of {self.capacities[j]:.6g} is left."
             )
         if self.rule == "credit":
-            return (
-                f"{user} runs {tasks:.6g} tasks at level {level:.6g}: {self.resources[j]}, which it needs, is used up."
-            )
+            return f"{has}: {resource}, which it needs, is used up."
+        in_use = f"{self.utilisation[j]:.2%} of"
         if self.rule == "full":
-            return (
-                f"{user} runs {tasks:.6g} tasks at level {level:.6g}: {self.utilisation[j]:.2%} of "
-                f"{self.resources[j]} is in use, and what others hold is not taken back."
-            )
+            return f"{has}: {in_use} {resource} is in use, and what others hold is not taken back."
         return (
-            f"{user} runs {tasks:.6g} tasks at level {level:.6g}: {self.resources[j]} stops it. "
-            f"{self.utilisation[j]:.2%} of it is in use, {user} needs it, and none of the {self._needing[j]} users "
-            f"who need it stands at a higher level (the highest: {self._highest[j]:.6g})."
+            f"{has}: {resource} stops it. {in_use} it is in use, {name} needs it, and none of the {self._needing[j]} "
+            f"users who need it stands at a higher level (the highest: {self._highest[j]:.6g})."
         )
 
     def violations(self, rtol: float = 1e-9) -> list[str]:

@@ -34,7 +34,7 @@ from fairbook.model.inputs import (
     per_user,
     raise_at_first,
 )
-from fairbook.model.result import Result, labelled, labels_or_positions, position
+from fairbook.model.result import Result, called, labelled, labels_or_positions, position
 
 __all__ = ["SPANS", "TURNED_AWAY", "Requests", "VirtualClusters", "as_requests", "share_each", "share_out"]
 
@@ -476,7 +476,7 @@ class VirtualClusters(Result):
         """
         i = position(user, self.users)
         rest = self.open_question if self.fraction[i] == self.min_fraction else ""
-        return f"{user} {self._why(i)}." + (f" No fraction is smaller; {rest}." if rest else "")
+        return f"{called(user)} {self._why(i)}." + (f" No fraction is smaller; {rest}." if rest else "")
 
     def _why(self, i: int) -> str:
         wanted, minimum, j = self.requests.max_vms[i], self.requests.minimum[i], int(self.cluster[i])
@@ -492,7 +492,7 @@ class VirtualClusters(Result):
             return f"{has}: all that it asked for"
         if j == SPANS:
             return f"{has} on several clusters, which are used up"
-        name, free = self.clusters[j], self.slack[j]
+        name, free = called(self.clusters[j], "cluster"), self.slack[j]
         if free > (0 if self.requests.whole else RTOL * self.requests.capacities[j]):
             return f"{has} on {name}, where {free:g} VMs are free that {self.method} does not hand out"
         if self.vms[i] <= minimum * (1 + RTOL) and (self.fraction[self.cluster == j] < self.fraction[i]).any():

@@ -15,7 +15,7 @@ from fairbook.kernels import kernel
 from fairbook.model.allocation import Allocation, used_up
 from fairbook.model.exact import by_rule
 from fairbook.model.inputs import FloatArray, Names, as_tolerance, as_whole
-from fairbook.model.result import Result, labelled, position, use_columns
+from fairbook.model.result import Result, called, labelled, position, use_columns
 
 __all__ = ["DynamicAllocation"]
 
@@ -225,13 +225,14 @@ class DynamicAllocation(Result):
         k = self._step(k)
         i = position(user, self.users[:k])
         level, t = self.levels_at(k)[i], int(self.raised_at(k)[i])
-        text = f"{user} runs {self.tasks_at(k)[i]:.6g} tasks at level {level:.6g} (1 is what it brought). "
+        text = f"{called(user)} runs {self.tasks_at(k)[i]:.6g} tasks at level {level:.6g} (1 is what it brought). "
         if not self.irrevocable:
             return text + (
                 f"After arrival {k} all was shared out anew, with everyone at this level: "
-                f"then {self.resources[self.binding[k - 1]]} was used up."
+                f"then {called(self.resources[self.binding[k - 1]], 'resource')} was used up."
             )
-        text += f"Arrival {t} raised it to there: then {self.resources[self.binding[t - 1]]} was used up."
+        stop = called(self.resources[self.binding[t - 1]], "resource")
+        text += f"Arrival {t} raised it to there: then {stop} was used up."
         if t < k:
             text += (
                 f" Since then newcomers have been raised no higher than {self.levels[t:k].max():.6g}, and what is "

@@ -32,7 +32,7 @@ from fairbook.model.inputs import (
     per_user,
     raise_at_first,
 )
-from fairbook.model.result import Result, labelled, labels_or_positions, use_columns
+from fairbook.model.result import Result, called, labelled, labels_or_positions, use_columns
 
 __all__ = ["Cell", "FluidPlacement", "Placement", "States", "as_cell", "machine_matrix"]
 
@@ -376,7 +376,7 @@ class Placement(_Placed):
             Where no user has that name.
         """
         i = self._row(user)
-        has = f"{user} runs {self.tasks[i]} tasks ({self.dominant_shares[i]:.2%} of its dominant resource)"
+        has = f"{called(user)} runs {self.tasks[i]} tasks ({self.dominant_shares[i]:.2%} of its dominant resource)"
         if self.tasks[i] >= self.cell.max_tasks[i]:
             return f"{has}: all that it asked for."
         short = self._free < self.cell.demands[i]
@@ -386,7 +386,11 @@ class Placement(_Placed):
         if (self.cell.machines * (1 + FITS) < self.cell.demands[i]).any(axis=1).all():
             return f"{has}: none of the {len(short)} machines would be large enough for a task even if it were empty."
         alone = (short & (short.sum(axis=1) == 1)[:, None]).sum(axis=0)
-        blamed = ", ".join(f"{k} for want of {name} alone" for k, name in zip(alone, self.resources, strict=True) if k)
+        blamed = ", ".join(
+            f"{k} for want of {called(name, 'resource')} alone"
+            for k, name in zip(alone, self.resources, strict=True)
+            if k
+        )
         return f"{has}: none of the {len(short)} machines has room for another" + (f" ({blamed})." if blamed else ".")
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
@@ -462,7 +466,7 @@ class FluidPlacement(_Placed):
         need, capacity = self.cell.demands[i] > 0, self.cell.class_capacities
         able = np.asarray((capacity[:, need] > 0).all(axis=1))
         full = need & able[:, None] & np.asarray(self.class_use >= capacity * (1 - FLUID_RTOL))
-        has = f"{user} runs {self.tasks[i]:.6g} tasks at level {self.levels[i]:.6g}"
+        has = f"{called(user)} runs {self.tasks[i]:.6g} tasks at level {self.levels[i]:.6g} (share divided by weight)"
         if self.tasks[i] >= self.cell.max_tasks[i] * (1 - FLUID_RTOL):
             return f"{has}: all that it asked for."
         if not able.any():
@@ -470,7 +474,11 @@ class FluidPlacement(_Placed):
         room = int((able & ~full.any(axis=1)).sum())
         if room:
             return f"{has}: there is room for more on {room} of the classes, but {self.mechanism} does not use it."
-        blamed = ", ".join(f"{name} on {full[:, j].sum()}" for j, name in enumerate(self.resources) if full[:, j].any())
+        blamed = ", ".join(
+            f"{called(name, 'resource')} on {full[:, j].sum()}"
+            for j, name in enumerate(self.resources)
+            if full[:, j].any()
+        )
         return f"{has}: every class of machines that it can use is full ({blamed})."
 
     def violations(self, rtol: float = FLUID_RTOL) -> list[str]:

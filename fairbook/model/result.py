@@ -126,6 +126,11 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
+def called(name: Hashable, kind: str = "user") -> str:
+    """Say who, or what, it is: a mere position is told as such."""
+    return f"{kind} {name}" if isinstance(name, int) else str(name)
+
+
 def labels_or_positions(names: Names | None, count: int) -> Names:
     """Give the labels, or the positions where there are none."""
     return names if names is not None else tuple(range(count))
