@@ -465,8 +465,13 @@ RUNS: dict[str, CreditRun] = {
         ("capped", 1, 1, "the part of an equal split that it gets."),
         ("more", 2, 1, "others in good standing took what was withheld, and more."),
         ("away", 0, 1, "and so is everyone who is present."),
-        ("empty", 0, 1, "0 runs 0 tasks in phase 1: it needs 0, all of which is still held from the phase before."),
-        ("second", 0, 1, "it needs 0, all of which is still held from the phase before."),
+        (
+            "empty",
+            0,
+            1,
+            "0 runs 0 tasks in phase 1: it needs resource 0, all of which is still held from the phase before.",
+        ),
+        ("second", 0, 1, "it needs resource 0, all of which is still held from the phase before."),
     ],
 )
 def test_explain(run: str, user: int, phase: int | None, said: str) -> None:

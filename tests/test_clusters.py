@@ -284,7 +284,8 @@ EXPLAINED: list[tuple[tuple[Any, Any, Any], Any, int, str]] = [
         ([10, 10], [0.1, 1], [12]),
         "exact",
         0,
-        "user 0 has 9 of 10 VMs (90.0%) on cluster 0, its minimum: others there have a smaller fraction, and cluster 0 is used up.",
+        "user 0 has 9 of 10 VMs (90.0%) on cluster 0, its minimum: others there have a smaller fraction, and cluster 0 "
+        "is used up.",
     ),
     (([10, 10], [0.1, 1], [12]), "exact", 1, "user 1 has 3 of 10 VMs (30.0%) on cluster 0, which is used up."),
     (([2], 0, [3]), "exact", 0, "user 0 has 2 of 2 VMs (100.0%): all that it asked for."),
@@ -293,8 +294,8 @@ EXPLAINED: list[tuple[tuple[Any, Any, Any], Any, int, str]] = [
         ([5, 6], 0, [4, 4]),
         "spanning",
         1,
-        "user 1 was turned away: it needs at least 6 VMs, and all clusters together have fewer to give, after the minima of "
-        "the users that were served.",
+        "user 1 was turned away: it needs at least 6 VMs, and all clusters together have fewer to give, after the minima "
+        "of the users that were served.",
     ),
     (
         ([5, 6], 0, [4, 5]),

@@ -316,7 +316,7 @@ WAITED = fb.karma([[[1.0], [1.0]]] * 2, max_tasks=[[1.0, 0.0], [1.0, 1.0]])
             1,
             None,
             "1 runs 0.75 tasks in phase 1, a dominant share of 0.75: 0.25 for nothing and 0.5 borrowed, with "
-            "a credit of 2.75. 0 is used up; nobody has more credit.",
+            "a credit of 2.75. resource 0 is used up; nobody has more credit.",
         ),
         (fb.karma([[[1.0], [1.0]]], initial_credit=0.0, alpha=0.9), 0, None, "Its credit is spent."),
     ],
