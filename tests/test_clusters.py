@@ -294,8 +294,8 @@ EXPLAINED: list[tuple[tuple[Any, Any, Any], Any, int, str]] = [
         ([5, 6], 0, [4, 4]),
         "spanning",
         1,
-        "user 1 was turned away: it needs at least 6 VMs, and all clusters together have fewer to give, after the minima "
-        "of the users that were served.",
+        "user 1 was turned away: it needs at least 6 VMs, and all clusters together have fewer to give, "
+        "after the minima of the users that were served.",
     ),
     (
         ([5, 6], 0, [4, 5]),
