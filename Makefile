@@ -21,7 +21,7 @@ PAGE ?=
 PYTEST_ARGS ?=
 LAB_ARGS ?=
 TRIES ?= 1000
-ENGINE_TRIES ?= 100
+ENGINE_TRIES ?= 1000
 OLD ?= HEAD
 WORKERS ?= auto
 VENV := .venv
@@ -84,7 +84,7 @@ test: $(READY)  ## run all checks: make test PYTEST_ARGS="-k twins"
 fresh:  ## the checkout as a stranger gets it, once for each of PYTHON="python3.11 python3.13"; takes minutes
 	tools/fresh.sh $(PYTHON)
 
-fuzz: $(READY)  ## damage inputs and judge engines at random, many times: make fuzz TRIES=20000 ENGINE_TRIES=10000
+fuzz: $(READY)  ## damage inputs and judge engines at random, many times: make fuzz TRIES=20000 ENGINE_TRIES=100000
 	FAIRBOOK_FUZZ=$(TRIES) FAIRBOOK_FUZZ_ENGINES=$(ENGINE_TRIES) $(PY) -m pytest -q -s tests/test_fuzz.py
 
 bench: $(READY)  ## write the benchmark table; fails below the promised ratios

@@ -15,8 +15,7 @@ from book.common.oracle_drf import exact_tasks
 from fairbook.mechanisms.karma import KarmaRun, karma, karma_phase, karma_rule
 from fairbook.mechanisms.karma_pool import Karma
 from fairbook.properties import feasibility, pareto_optimality
-from tests.fuzz_engines import karma_cases
-from tests.strategies import FEW, REPEATABLE, Instance, floats, instances, random_arrivals, ratios
+from tests.strategies import FEW, REPEATABLE, Instance, floats, instances, karma_cases, random_arrivals, ratios
 
 F = Fraction
 ALPHAS = st.sampled_from([F(0), F(1, 4), F(1, 2), F(2, 3), F(1)])
