@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from fairbook.kernels import kernel
 from fairbook.mechanisms.choices import Engine, check_choice
-from fairbook.mechanisms.drf import drf_by_task_rule
+from fairbook.mechanisms.drf import drf_by_task, drf_by_task_rule
 from fairbook.mechanisms.engines.placing import tasks_at_most
-from fairbook.mechanisms.engines.whole_tasks import serve
 from fairbook.mechanisms.machines import as_placement, in_fractions
 from fairbook.model.inputs import FloatArray, as_weights
 from fairbook.model.instance import takes_instance
-from fairbook.model.placement import Placement, as_cell
+from fairbook.model.placement import Cell, Placement, as_cell
 
 __all__ = ["per_server_drf", "per_server_drf_rule"]
 
@@ -59,58 +57,26 @@ def per_server_drf_rule(
     return placed
 
 
-_CLASS, _DONE, _FIRST, _PLACED = 0, 1, 2, 3  # class, machines of it that are done, number of the next, tasks placed
-
-
-def _steps(demands: FloatArray, machines: FloatArray, *_: Any) -> float:
-    """Steps of handing out one machine of each class."""
-    return 30.0 * demands.size * len(machines)
-
-
-@kernel(_steps)
-def _fill(
-    demands: FloatArray,
-    machines: FloatArray,
-    counts: Any,
-    weights: FloatArray,
-    left: FloatArray,
-    at: Any,
-    users: Any,
-    numbers: Any,
-) -> bool:
-    """Hand out class after class of machines; False where the tasks placed need more room than there is for them.
+def _class_by_class(cell: Cell, weights: FloatArray) -> tuple[Any, Any]:
+    """Hand out class after class of machines: user and machine of each task.
 
     Machines of a class do the same as long as nobody comes near a bound that could have mattered.
     """
-    n, m = demands.shape
-    while at[_CLASS] < len(machines):
-        size, count = machines[at[_CLASS]], counts[at[_CLASS]] - at[_DONE]
-        has, able = size > 0.0, np.ones(n, np.bool_)
-        for i in range(n):
-            for r in range(m):
-                able[i] &= has[r] or demands[i, r] == 0.0
-        one, some = np.zeros(n), np.zeros(able.sum())
-        if len(some) > 0:
-            serve(demands[able][:, has] / size[has], weights[able], left[able], 0.0, 1, False, some)
-            one[able] = some
-        total, again = int(one.sum()), np.inf
-        for i in range(n):
-            again = min(again, np.floor(left[i] / one[i])) if one[i] > 0.0 else again
-        times = int(min(count, max(again - 1.0, 1.0)))
-        if at[_PLACED] + times * total > len(users):
-            return False
-        for _ in range(times if total > 0 else 0):
-            for i in range(n):
-                for _ in range(int(one[i])):
-                    users[at[_PLACED]], numbers[at[_PLACED]] = i, at[_FIRST]
-                    at[_PLACED] += 1
-            at[_FIRST] += 1
-        left -= times * one
-        at[_DONE] += times
-        if total == 0 or times == count:
-            at[_FIRST] += count if total == 0 else 0
-            at[_CLASS], at[_DONE] = at[_CLASS] + 1, 0
-    return True
+    left, first, users, machines = cell.max_tasks.copy(), 0, [np.empty(0)], [np.empty(0)]
+    for size, count in zip(cell.machines, cell.machine_counts.tolist(), strict=True):
+        has, last = size > 0, first + count
+        able = (has | (cell.demands == 0)).all(axis=1)
+        while able.any() and first < last:
+            given: dict[str, Any] = {"weights": weights[able], "capacities": size[has], "max_tasks": left[able]}
+            tasks = np.zeros(len(left), np.int64)
+            tasks[able] = drf_by_task(cell.demands[able][:, has], **given).tasks
+            again = np.floor(left[tasks > 0] / tasks[tasks > 0]).min(initial=np.inf) - 1
+            times = int(np.clip(again, 1, last - first))
+            users.append(np.tile(np.repeat(np.arange(len(left)), tasks), times))
+            machines.append(np.repeat(np.arange(first, first + times), tasks.sum()))
+            left, first = left - times * tasks, first + times
+        first = last
+    return np.concatenate(users).astype(np.int32), np.concatenate(machines).astype(np.int32)
 
 
 @takes_instance
@@ -164,8 +130,4 @@ def per_server_drf(
     if engine == "plain":
         exact = {**in_fractions(cell), "weights": [Fraction(w) for w in scaled.tolist()]}
         return as_placement(cell, per_server_drf_rule(**exact), "per_server_drf")
-    at, users, machines = np.zeros(4, np.int64), *np.empty((2, 1 << 12), np.int32)
-    bounds, sizes = cell.max_tasks.copy(), np.ascontiguousarray(cell.machines)
-    while not _fill(cell.demands, sizes, cell.machine_counts, scaled, bounds, at, users, machines):
-        users, machines = np.tile(users, 2), np.tile(machines, 2)
-    return Placement(cell, users[: at[_PLACED]].copy(), machines[: at[_PLACED]].copy(), "per_server_drf")
+    return Placement(cell, *_class_by_class(cell, scaled), "per_server_drf")
