@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 import fairbook as fb
-from benchmarks.machines import cut_sizes, drfh_fluid, gdrf, nearest, requests, virtual_cluster
+from benchmarks.machines import cut_sizes, gdrf, nearest, requests, virtual_cluster
 from benchmarks.plain import (
     by_cvxpy_leximin,
     highs_drf,
@@ -524,7 +524,6 @@ _SECTIONS: dict[str, Callable[[np.random.Generator, int], Iterator[Row | str]]] 
     "drf_by_task": _drf_by_task,
     "cbdrf": _cbdrf,
     "tv_drf": _tv_drf,
-    "drfh, fluid": drfh_fluid,
     "gdrf": gdrf,
     "nearest": nearest,
     "virtual_cluster": virtual_cluster,

@@ -3,7 +3,6 @@
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -13,38 +12,11 @@ from typing import Any
 import numpy as np
 
 import fairbook as fb
-from benchmarks.plain import bisected_clusters, by_vectorpack, highs_clusters, highs_drfh, plain_gdrf
-from benchmarks.timing import Row, against, compare, grown, per_task, timed_once
+from benchmarks.plain import bisected_clusters, by_vectorpack, highs_clusters, plain_gdrf
+from benchmarks.timing import Row, against, grown, per_task, timed_once
 from book.gdrf.studies import MACHINES
 from fairbook.mechanisms.virtual_cluster import METHODS
 from fairbook.traces.google2011 import load_digest
-
-
-def drfh_fluid(rng: np.random.Generator, scale: int) -> Iterator[Row]:
-    def cell(K: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-        return rng.uniform(0.1, 1, (n, 2)), rng.uniform(1, 10, (K, 2))
-
-    def fluid(demands: np.ndarray, machines: np.ndarray) -> fb.FluidPlacement:
-        return fb.drfh(demands, machines, method="fluid")
-
-    def same(found: float, *one: np.ndarray) -> bool:
-        ours = fluid(*one)
-        return not ours.violations() and abs(found - ours.dominant_shares.min()) <= 1e-6
-
-    fluid(*cell(20, 5))  # loads and compiles
-    for n, limit in ((20, 6), (60, 10)):
-        what = (
-            f"the whole programme of DRFH by the interior points of HiGHS against fluid `drfh`, 640 classes, {n} users"
-        )
-        row = against(what, partial(cell, 640, n), highs_drfh, fluid, limit, runs=1 + 2 * scale, same=same)
-        yield replace(row, promised=10)
-
-    def growth() -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
-        for _ in range(1 + 4 * scale):
-            many, few = cell(1280, 20), cell(320, 20)
-            yield (lambda u=many: fluid(*u)), (lambda u=few: fluid(*u))
-
-    yield compare("fluid `drfh`, 20 users: 4 times the classes (1280 against 320)", growth(), 6, at_least=False)
 
 
 def gdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
-from scipy.sparse import block_array, csr_array, diags_array, eye_array, hstack, kron, vstack
+from scipy.sparse import block_array, csr_array, diags_array, eye_array, hstack, kron
 
 
 def plain_by_task(demands: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -66,16 +66,6 @@ def highs_drf(demands: np.ndarray) -> np.ndarray:
         found = linprog(-np.eye(n + 1)[n], np.hstack([need.T, np.zeros((m, 1))]), np.ones(m), equal, np.zeros(n))
         tasks[t] = found.x[:n]
     return tasks
-
-
-def highs_drfh(demands: np.ndarray, machines: np.ndarray) -> float:
-    """The programme of DRFH as one writes it down, by interior points: the largest level that all users can have."""
-    K, n, total = len(machines), len(demands), machines.sum(axis=0)
-    load = demands / total / (demands / total).max(axis=1, keepdims=True)
-    held = hstack([kron(np.ones((1, K)), eye_array(n)), csr_array(-np.ones((n, 1)))])
-    used = hstack([kron(eye_array(K), load.T), csr_array((K * len(total), 1))])
-    room = np.append(machines / total, np.zeros(n))
-    return -linprog(-np.eye(K * n + 1)[K * n], vstack([used, -held]), room, method="highs-ipm").fun
 
 
 def plain_tv_drf(demands: np.ndarray, tasks: np.ndarray, machines: np.ndarray, own: np.ndarray) -> np.ndarray:

@@ -321,7 +321,7 @@ def test_the_whole_cell_adds_up() -> None:
             amounts = part["machines"] * part[f"{name}_capacity"]
             near(
                 [np.average(part[name], weights=weights) for weights in (part["machines"], amounts)],
-                [placed.mean_utilisation[r], placed.utilisation[r]],
+                [np.nanmean(placed.machine_utilisation[:, r]), placed.utilisation[r]],
                 atol=0.005,
             )
         assert key[1] != "per_server_drf" or len(placed.states.machines) == 10  # machines of a class do the same

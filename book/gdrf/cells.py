@@ -208,7 +208,7 @@ def place(case: Instance, mechanism: str, lot: int, **settings: Any) -> Placemen
 
 def measured(placed: Placement) -> list[float]:
     """Give the :data:`MEASURES` of a placement."""
-    total, mean = placed.utilisation, placed.mean_utilisation
+    total, mean = placed.utilisation, np.nanmean(placed.machine_utilisation, axis=0)
     shares = placed.dominant_shares
     capacities = placed.cell.machines[placed.cell.machine_class]
     w = relative_utilisation(np.minimum(placed.machine_use, capacities), capacities)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -167,13 +167,9 @@ def as_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: 
     bounds = np.floor(as_max_tasks(max_tasks, n, named.users))
     cell = Cell(named.values, given.values, floats.astype(np.int64), bounds, named.users, given.resources, given.users)
     missing = (cell.totals == 0) & (cell.demands > 0).any(axis=0)
-    if missing.any():
-        j = int(np.flatnonzero(missing)[0])
-        raise InvalidInput(
-            "machines",
-            f"must hold all resources that are needed; none holds {cell.resources[j]!r}",
-            cell.totals.tolist(),
-        )
+    for j in np.flatnonzero(missing):
+        rule = f"must hold all resources that are needed; none holds {cell.resources[j]!r}"
+        raise InvalidInput("machines", rule, cell.totals.tolist())
     return cell
 
 
@@ -191,16 +187,8 @@ class States(NamedTuple):
 class _Placed(Result):
     """What placements of whole tasks and of fractions share: a cell, and what its users have of it."""
 
-    if TYPE_CHECKING:
-        cell: Cell
-        mechanism: str
-
-        @property
-        def tasks(self) -> NDArray[Any]: ...
-
-        @property
-        def by_class(self) -> NDArray[Any]: ...
-
+    cell: Cell
+    tasks: Any
     names = ("users", "resources", "classes")
 
     @property
@@ -236,12 +224,6 @@ class _Placed(Result):
     def dominant_shares(self) -> FloatArray:
         """Largest part of the totals that each user holds, shape (n,)."""
         return self.tasks * self.cell.shares.max(axis=1)
-
-    @cached_property
-    def class_use(self) -> FloatArray:
-        """Resource in use on all machines of each class together, shape (K, m)."""
-        total: FloatArray = self.by_class @ self.cell.demands
-        return total
 
     def _columns(self) -> dict[str, Any]:
         """What the frames of both have in common, by column."""
@@ -293,13 +275,6 @@ class Placement(_Placed):
         """Tasks of each user, shape (n,). Cost O(P)."""
         return np.bincount(self.placed_user, minlength=len(self.cell.demands)).astype(np.int64)
 
-    @property
-    def by_class(self) -> IntArray:
-        """Tasks of each user on all machines of a class together, shape (K, n). Cost O(P + K n)."""
-        shape = len(self.cell.machines), len(self.cell.demands)
-        on = self.cell.machine_class[self.placed_machine]
-        return np.bincount(on * shape[1] + self.placed_user, minlength=shape[0] * shape[1]).reshape(shape)
-
     @cached_property
     def machine_use(self) -> FloatArray:
         """Resource in use on each machine, shape (N, m). Cost O(P m)."""
@@ -324,13 +299,6 @@ class Placement(_Placed):
         """Use divided by capacity, machine by machine, shape (N, m); nan where a machine lacks the resource."""
         with np.errstate(invalid="ignore"):
             return self.machine_use / self._sizes
-
-    @property
-    def mean_utilisation(self) -> FloatArray:
-        """Mean over the machines that have the resource of their utilisation, shape (m,); nan where none has it."""
-        there = self.cell.machine_counts @ (self.cell.machines > 0)
-        total = np.nansum(self.machine_utilisation, axis=0)
-        return np.divide(total, there, out=np.full(len(total), np.nan), where=there > 0)
 
     @cached_property
     def states(self) -> States:
@@ -439,6 +407,12 @@ class FluidPlacement(_Placed):
     def tasks(self) -> FloatArray:
         """Tasks of each user, shape (n,)."""
         return self.by_class.sum(axis=0)
+
+    @cached_property
+    def class_use(self) -> FloatArray:
+        """Resource in use on all machines of each class together, shape (K, m)."""
+        total: FloatArray = self.by_class @ self.cell.demands
+        return total
 
     @cached_property
     def levels(self) -> FloatArray:
