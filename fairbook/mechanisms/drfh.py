@@ -20,7 +20,7 @@ from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.engines.placing import fill
 from fairbook.mechanisms.machines import Machines, as_placement, in_fractions, wants_more
 from fairbook.mechanisms.readings import DrfhMethod
-from fairbook.model.inputs import FloatArray, as_weights, raise_at_first
+from fairbook.model.inputs import FloatArray, as_weights, check_switch, raise_at_first
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Cell, FluidPlacement, Placement, as_cell
 
@@ -172,6 +172,7 @@ def drfh(
     array([6, 6])
     """
     check_choice(method, "method", DrfhMethod)
+    check_switch(progress, "progress")
     check_choice(engine, "engine", Engine)
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     n = len(cell.demands)
