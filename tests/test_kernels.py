@@ -42,7 +42,9 @@ def dmfa_srq(rng: Rng, n: int, m: int) -> list[Any]:
 
 def cbdrf(rng: Rng, n: int, m: int) -> list[Any]:
     grant = ("scaled", "weighted", "capped")[n % 3]
-    return [fb.cbdrf(demands(rng, 3, n, m), released=rng.random((3, n)), grant=grant, held="stays")]  # type: ignore[arg-type]
+    asked = demands(rng, 3, n, m)
+    asked[asked > 0] = np.clip(asked, 1e-2, 1e2)[asked > 0]
+    return [fb.cbdrf(asked, released=rng.random((3, n)), grant=grant, held="stays")]  # type: ignore[arg-type]
 
 
 def tv_drf(rng: Rng, n: int, m: int) -> list[Any]:

@@ -129,7 +129,7 @@ def grant_faults(
     given = [fractions(one) if len(tasks) <= 50 else one.astype(object) for one in (demands, psi, pool)]
     granted, plain, _ = grant_phase(given[0], given[1], given[2], grant)
     texts = ("a grant is not what the credit factor makes of it", "the DRF amounts are not max-min fair")
-    pairs = zip(texts, (tasks, drf_tasks), (granted, plain), strict=True)
+    pairs = zip(texts, (tasks, drf_tasks), (granted.astype(float), plain.astype(float)), strict=True)
     return [text for text, told, right in pairs if not (np.abs(told - right) <= rtol * right).all()]
 
 
