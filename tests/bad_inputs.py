@@ -300,7 +300,6 @@ ENTRIES = [
         {"user": "ann", "contribution": "leaves"},
         {"user": "a user", "contribution": "a choice"},
     ),
-    Entry("DmfaSrq.from_dict", fb.DmfaSrq.from_dict, {"state": _srq().to_dict()}, {"state": "a saved state"}),
     Entry(
         "tv_drf",
         fb.tv_drf,
@@ -365,12 +364,6 @@ ENTRIES = [
         {"user": "a new user", "max_vms": "a count", "tolerance": "a bounded number"},
     ),
     Entry("VirtualClusterPool.depart", lambda user: _pool().depart(user), {"user": "ann"}, {"user": "a user"}),
-    Entry(
-        "VirtualClusterPool.from_dict",
-        fb.VirtualClusterPool.from_dict,
-        {"state": _pool().to_dict()},
-        {"state": "a saved state"},
-    ),
     # what the results can be asked
     Entry("Allocation.explain", lambda user: fb.drf(_frame(D)).explain(user), {"user": "ann"}, {"user": "a user"}),
     Entry(

@@ -1,7 +1,6 @@
 """Kinds of bad values, and of odd ones that mean the same, by the sort of argument to which they are given."""
 
 import copy
-import json
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -183,16 +182,6 @@ BAD: dict[str, dict[str, Callable[[Any], Any]]] = {
         "a frame": lambda good: pd.DataFrame([[0, 1]]),
     },
     "a flag": {"a text": _always("yes"), "None": _always(None), "a number": _always(2), "a list": _always([])},
-    "a saved state": {
-        "no state": _always(None),
-        "a number": _always(5),
-        "a text": lambda good: json.dumps(good),
-        "more keys": lambda good: {**good, "more": 1},
-        "another format": lambda good: {**good, "format": "farebook"},
-        "an older one": lambda good: {**good, "format": good["format"].replace("/", "/0")},
-        "nothing": _always({}),
-        "its format alone": lambda good: {"format": good["format"], "checksum": None},
-    },
 }
 
 #: Odd, and with the same meaning.

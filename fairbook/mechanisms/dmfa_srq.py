@@ -6,7 +6,7 @@ the lowest level (dominant share / weight) is raised as far as the pool allows, 
 * :func:`dmfa_srq_rule` is the rule; :func:`exact_levels` runs it in exact fractions.
 * :func:`dmfa_srq` is the engine: a stack of groups of equal level, O(n m) for n arrivals together.
 * :func:`static_optimum` is equation (5): everything shared out anew at each arrival.
-* :class:`DmfaSrq` takes one arrival or departure at a time and can be saved and restored.
+* :class:`DmfaSrq` takes one arrival or departure at a time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Hashable, Sequence
-from copy import deepcopy
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -24,7 +23,6 @@ from numpy.typing import NDArray
 from fairbook.errors import InvalidInput
 from fairbook.kernels import INSIDE, kernel
 from fairbook.mechanisms.choices import Engine
-from fairbook.mechanisms.saved import Stateful, names_for_json
 from fairbook.model.allocation import Allocation, used_up
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.exact import by_rule, exact_instance
@@ -355,12 +353,8 @@ def static_optimum(demands: Any, *, weights: Any, engine: Engine = "fast") -> Dy
     )
 
 
-#: What a saved pool holds, beside names: lists.
-_KEPT = ("demands", "weights", "start", "level", "rate", "slack")
-
-
-class DmfaSrq(Stateful):
-    """DMFA-SRQ one arrival at a time, with departures, saved and restored.
+class DmfaSrq:
+    """DMFA-SRQ one arrival at a time, with departures. ``pickle`` saves and restores it.
 
     Parameters
     ----------
@@ -384,9 +378,6 @@ class DmfaSrq(Stateful):
     1.3333
     >>> pool.tasks.round(4)
     array([0.3333, 0.3333])
-    >>> copy = DmfaSrq.from_dict(pool.to_dict())
-    >>> copy.arrive("cyd", [1/2, 1], 1/2) == pool.arrive("cyd", [1/2, 1], 1/2)
-    True
     """
 
     def __init__(self, resources: int | Sequence[str]) -> None:
@@ -555,20 +546,3 @@ class DmfaSrq(Stateful):
             self.resources,
             "dmfa_srq",
         )
-
-    def _state(self) -> dict[str, Any]:
-        return {
-            "resources": names_for_json(self.resources, "resources"),
-            "users": names_for_json(self._users, "users"),
-            **{name: deepcopy(getattr(self, f"_{name}")) for name in _KEPT},
-            "left_behind": self._left_behind,
-        }
-
-    @classmethod
-    def _restored(cls, state: dict[str, Any]) -> DmfaSrq:
-        self = cls(state["resources"])
-        self._users, self._present = list(state["users"]), set(state["users"])
-        self._left_behind = float(state["left_behind"])
-        for name in _KEPT:
-            setattr(self, f"_{name}", deepcopy(state[name]))
-        return self

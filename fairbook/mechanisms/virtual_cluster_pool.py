@@ -19,7 +19,6 @@ import numpy as np
 
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.choices import check_choice
-from fairbook.mechanisms.saved import Stateful, names_for_json
 from fairbook.model.clusters import IntArray, Requests, VirtualClusters, as_requests, share_out
 from fairbook.model.inputs import check_newcomer
 from fairbook.model.result import position
@@ -52,8 +51,8 @@ class _Tenant:
         return self.tolerance if give == "tolerance" else -self.vms / self.max_vms
 
 
-class VirtualClusterPool(Stateful):
-    """Physical clusters on which whole virtual clusters arrive and depart.
+class VirtualClusterPool:
+    """Physical clusters on which whole virtual clusters arrive and depart. ``pickle`` saves and restores them.
 
     Parameters
     ----------
@@ -90,7 +89,7 @@ class VirtualClusterPool(Stateful):
     An arrival costs O(n + H + v t) and a departure O(n + v t), for n users present and v VMs that change hands on a
     cluster with t users: about a microsecond for each VM and user, so clusters of some 10^5 VMs are the practical limit
     (not with ``take="reshare"``: O(n + H) and the sharing out). An interruption (Ctrl-C) in the midst may leave the
-    pool between two states: ``to_dict()`` beforehand is the way back. A pool belongs to one thread.
+    pool between two states: a ``copy.deepcopy`` beforehand is the way back. A pool belongs to one thread.
 
     Examples
     --------
@@ -168,7 +167,6 @@ class VirtualClusterPool(Stateful):
         Parameters
         ----------
         user : hashable
-            A string or a whole number where the pool is to be saved.
         max_vms : int
             VMs that it wants, from 1 to 10^9.
         tolerance : float
@@ -243,24 +241,3 @@ class VirtualClusterPool(Stateful):
         while free > 0 and (waiting := [t for t in here if t.vms < t.max_vms]):
             max(waiting, key=lambda t: t.waits(self.give)).vms += 1
             free -= 1
-
-    def _state(self) -> dict[str, Any]:
-        return {
-            "capacities": self._capacities.tolist(),
-            "clusters": names_for_json(self._clusters, "capacities.index"),
-            "give": self.give,
-            "take": self.take,
-            "pick": self.pick,
-            "users": names_for_json(self._tenants, "users"),
-            "tenants": [[t.max_vms, t.tolerance, t.minimum, t.cluster, t.vms] for t in self._tenants.values()],
-            "taken_back": self.taken_back,
-            "turned_away": self.turned_away,
-        }
-
-    @classmethod
-    def _restored(cls, state: dict[str, Any]) -> VirtualClusterPool:
-        self = cls(state["capacities"], give=state["give"], take=state["take"], pick=state["pick"])
-        self._clusters = state["clusters"] and tuple(state["clusters"])
-        self._tenants = {user: _Tenant(*told) for user, told in zip(state["users"], state["tenants"], strict=True)}
-        self.taken_back, self.turned_away = state["taken_back"], state["turned_away"]
-        return self
