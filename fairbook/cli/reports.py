@@ -19,7 +19,7 @@ import fairbook
 from fairbook.cli.common import Refused, csv_of, few, note, short, shown
 from fairbook.files import write_whole
 
-_MOST_ROWS = 2000  # of periods times users that are printed
+_MOST_ROWS = 2000  # of a table that are printed
 #: Columns that a terminal has no room for.
 _DETAILS = {
     "dominant",
@@ -106,30 +106,15 @@ def _print(report: Report) -> None:
     placement = [] if report.placement is None else [_alike(report.placement)]
     for table in [_shown(report.rows), report.amounts, *placement, *report.comparisons]:
         if table is not None:
-            print()
-            _print_table(table.rename(columns=_HEADS), width)
+            how: Any = {"float_format": short, "formatters": _FORMATS, "sparsify": False, "max_rows": _MOST_ROWS}
+            print(f"\n{table.rename(columns=_HEADS).to_string(**how, line_width=width)}")
+    if len(report.rows) > _MOST_ROWS:
+        print(f"({len(report.rows)} rows; --output writes all)")
     print()
     if "dominant" in report.rows:
         say("* the user's dominant resource: it holds the largest part of it, its share")
     for text in (*report.lines, *report.sentences.values()):
         say(text)
-
-
-def _print_table(table: pd.DataFrame, width: int) -> None:
-    """Print a table no wider than the terminal: amounts of the last resources give way, and are told of."""
-    how: dict[str, Any] = {"float_format": short, "formatters": _FORMATS}
-    how |= {"max_rows": _MOST_ROWS if table.index.nlevels > 1 else None}
-    columns, amounts = list(table.columns), list(table.attrs.get("amounts", ()))
-    wide = len(table[columns].to_string(**how).partition("\n")[0])
-    while amounts and wide > width:
-        name = amounts.pop()
-        columns.remove(name)
-        wide -= 1 + max(len(str(name)), *map(len, table[name]))
-    print(table[columns].to_string(**how, sparsify=False))
-    if left_out := len(table.columns) - len(columns):
-        print(f"({left_out} resources do not fit; --output writes all)")
-    if len(table) > _MOST_ROWS and table.index.nlevels > 1:
-        print(f"({len(table)} rows; --output writes all)")
 
 
 def _alike(placement: pd.DataFrame) -> pd.DataFrame:
@@ -145,19 +130,17 @@ def _alike(placement: pd.DataFrame) -> pd.DataFrame:
 
 def _shown(rows: pd.DataFrame) -> pd.DataFrame:
     """Give the columns that are printed, with what is in use of the dominant resource marked."""
-    frame, amounts = rows[[]].copy(), []
+    frame = rows[[]].copy()
     use = [name for name in rows.columns if name.startswith("use_")]
     for name in dict.fromkeys(["tasks", *use, "dominant_share", *rows.columns] if use else rows.columns):
         if name in use:
             resource = name.removeprefix("use_")
-            amounts.append(name if resource in {*rows.columns, *_HEADS.values()} else resource)
-            frame[amounts[-1]] = [
+            frame[name if resource in {*rows.columns, *_HEADS.values()} else resource] = [
                 f"{short(value)}{'*' if resource == dominant else ' '}"
                 for value, dominant in zip(rows[name], rows["dominant"], strict=True)
             ]
         elif name not in _DETAILS:
             frame[name] = rows[name]
-    frame.attrs["amounts"] = amounts
     return frame
 
 
