@@ -25,20 +25,19 @@ def _kept(folder: Path) -> list[str]:
 # ---------------------------------------------------------------------------------------------------- writing
 
 
-@pytest.mark.parametrize("kind", ["folder", "read-only"])
-def test_what_is_no_file_is_not_replaced(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    users, target = tmp_path / "users.csv", tmp_path / "out.csv"
+def test_what_is_no_file_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    users, folder, old = tmp_path / "users.csv", tmp_path / "folder.csv", tmp_path / "old.csv"
     users.write_text(USERS)
-    if kind == "folder":
-        target.mkdir()
-    else:
-        target.write_bytes(b"old")
-        monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # nothing is read-only to root
-    with pytest.raises(OSError, match=r"out\.csv"):
-        write_whole({tmp_path / "first.csv": b"new", target: b"new"})
-    assert "out.csv: Not a file that may be written" in refused(run("allocate", CPU, users, "--output", target))
-    assert _kept(tmp_path) == ["out.csv", "users.csv"]  # nor the first one
-    assert target.is_dir() or target.read_bytes() == b"old"
+    folder.mkdir()
+    old.write_bytes(b"old")
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # nothing is read-only to root
+    for target in (folder, old):
+        with pytest.raises(OSError, match=target.name):
+            write_whole({tmp_path / "first.csv": b"new", target: b"new"})
+        said = refused(run("allocate", CPU, users, "--output", target))
+        assert f"{target.name}: Not a file that may be written" in said
+    assert _kept(tmp_path) == ["folder.csv", "old.csv", "users.csv"]  # nor the first one
+    assert old.read_bytes() == b"old"
 
 
 def test_inputs_are_never_overwritten_and_places_must_be_there(tmp_path: Path) -> None:

