@@ -14,7 +14,6 @@ import numpy as np
 from book.cbdrf.properties import EXACT_PHASES, PHASE_MUTANTS, PHASES
 from book.common.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
 from book.common.evidence import EXACT, as_data, in_words, margin_in_words, sampled, searched
-from fairbook.mechanisms.drf import drf
 from fairbook.mechanisms.readings import Grant
 from fairbook.model.allocation import Allocation
 from fairbook.properties.finding import RTOL, Finding
@@ -244,9 +243,8 @@ LITERAL_PE = _literally(pareto_optimality)
 
 def of_drf(allocation: Allocation, factor: Any) -> Any:
     """Give the tasks of each node as a part of what DRF gives it, exactly where they are exact."""
-    exact = allocation.tasks.dtype == object
-    whole = EXACT_PHASES["drf"](allocation.demands, factor) if exact else drf(allocation.demands)
-    return allocation.tasks / whole.tasks
+    rule = (EXACT_PHASES if allocation.tasks.dtype == object else PHASES)["drf"]
+    return allocation.tasks / rule(allocation.demands, factor).tasks
 
 
 def strictly(gain: Any) -> Any:

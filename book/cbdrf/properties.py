@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from book.common.oracle_drf import exact_tasks
+from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf import grant_tasks, grant_tasks_rule
-from fairbook.mechanisms.drf import drf
+from fairbook.mechanisms.drf import drf as in_doubles
 from fairbook.mechanisms.karma import karma_phase, karma_rule
 from fairbook.mechanisms.readings import READINGS
 from fairbook.model.allocation import Allocation
@@ -145,19 +146,34 @@ def gain_from_record(rule: Phase, demands: Any, factor: Any, node: int, better: 
 # --------------------------------------------------------------------------------------------------- the phase rules
 
 
+def at_any_distance(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Work out in fractions what the rule refuses in doubles: searches draw users of any distance."""
+
+    def run(*given: Any, **options: Any) -> Any:
+        try:
+            return rule(*given, **options)
+        except InvalidInput:
+            return rule(*given, **options, engine="plain")
+
+    return run
+
+
+drf = at_any_distance(in_doubles)
+
+
 def _karma(demands: Any, factor: Any) -> Allocation:
     """Karma with half of an equal share guaranteed and credits 1 + psi: for psi >= 0 enough, as its authors have it."""
     needs = np.asarray(demands)
-    if needs.dtype != object:  # needs further apart, which doubles do not tell, count as that
-        needs = np.where(needs > 0, np.maximum(needs, needs.max(axis=1, keepdims=True) / 9e7), needs)
-    found = karma_phase(needs, 1 + np.asarray(factor), alpha=0.5)
+    if needs.dtype != object:  # needs further apart count as that: fractions take long
+        needs = np.where(needs > 0, np.maximum(needs, needs.max(axis=1, keepdims=True) / 9e8), needs)
+    found = at_any_distance(karma_phase)(needs, 1 + np.asarray(factor), alpha=0.5)
     return replace(found, max_tasks=np.full(len(found.tasks), np.inf))  # what credit pays for is no bound on wants
 
 
 #: One phase by name: (demands, credit factors) -> Allocation.
 PHASES: dict[str, Phase] = {
     "drf": lambda demands, factor: drf(demands),
-    **{name: partial(grant_tasks, grant=name) for name in READINGS["cbdrf"]["grant"].values},  # type: ignore[arg-type]
+    **{name: partial(at_any_distance(grant_tasks), grant=name) for name in READINGS["cbdrf"]["grant"].values},
     "karma": _karma,
 }
 
@@ -216,7 +232,7 @@ def inverse(demands: Any, factor: Any) -> Allocation:
 
 def wasted(demands: Any, factor: Any) -> Allocation:
     """Hand out 99 % of what the weighted rule does. Breaks Pareto optimality and sharing incentive."""
-    return _unweighted(grant_tasks(demands, factor, grant="weighted"), "wasted", 0.99)
+    return _unweighted(PHASES["weighted"](demands, factor), "wasted", 0.99)
 
 
 def capped_at_drf(demands: Any, factor: Any) -> Allocation:
