@@ -1,17 +1,14 @@
-"""Sphinx extension: how pages were executed and results computed, as tables made when the book is built.
+"""Sphinx extension: what is made of the repository when the book is built.
 
-``{execution-environment}`` reads ``book/execution.json``, which ``tools/execute.py`` keeps; ``{stored-results}`` reads
-the records beside the tables in ``data/results/``. The page that says how to cite gets the version of the package, each
-page an entry to cite it and what a link to it shows, and each page with code the ways to run it. Beside the page of
-claims lies the ledger as a file.
+``{stored-results}`` is a table of the records beside the tables in ``data/results/``. The page that says how to cite
+gets the version of the package, each page an entry to cite it, and each page with code the ways to run it. Beside the
+page of claims lies the ledger as a file.
 """
 
 import html
 import json
 import re
 import shutil
-import subprocess
-from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -22,21 +19,6 @@ from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).resolve().parents[1]
-RECORD = ROOT / "book" / "execution.json"
-
-
-def executed() -> dict[str, dict[str, Any]]:
-    """Return the record of every page with code."""
-    return dict(json.loads(RECORD.read_text("utf8")))
-
-
-def stored() -> dict[str, dict[str, Any]]:
-    """Return the record of every stored result."""
-    from book.common import results  # here, since it takes a second that other pages need not wait for
-
-    folder = ROOT / "data" / "results"
-    names = sorted(path.relative_to(folder).with_suffix("").as_posix() for path in folder.glob("*/*.json"))
-    return {name: results.load_facts(name, check=False) for name in names}
 
 
 def table(caption: str, name: str, rows: list[list[str]]) -> str:
@@ -57,69 +39,31 @@ def table(caption: str, name: str, rows: list[list[str]]) -> str:
     return "\n".join([f":::{{table}} {caption}", f":name: {name}", "", head, "|---" * len(rows[0]) + "|", *body, ":::"])
 
 
-def spread(values: dict[str, str], what: str) -> str:
-    """Say a value that all have, or each value with how many have it.
+class StoredResults(SphinxDirective):
+    """Tells for each stored result its rows, its seed, its repetitions and what else bounds its effort."""
 
-    Examples
-    --------
-    >>> spread({"a": "2.4", "b": "2.4"}, "pages")
-    '2.4'
-    >>> spread({"a": "2.4", "b": "2.5", "c": "2.5"}, "pages")
-    '2.4 (pages: a); 2.5 (pages: b, c)'
-    """
-    groups: dict[str, list[str]] = {}
-    for name, value in values.items():
-        groups.setdefault(value, []).append(name)
-    if len(groups) == 1:
-        return next(iter(groups))
-    return "; ".join(f"{value} ({what}: {', '.join(names)})" for value, names in groups.items())
+    def run(self) -> list[nodes.Node]:
+        """Return a table."""
+        from book.common import results  # here, since it takes a second that other pages need not wait for
 
+        folder = ROOT / "data" / "results"
+        rows = [["result", "rows", "seed", "runs", "further"]]
 
-def execution_environment(record: dict[str, dict[str, Any]]) -> str:
-    """Tell on what machine and with which versions the pages were executed."""
-    machines = {name: one["machine"] for name, one in record.items()}
-    rows = [["what", "value"]]
-    for part, unit in {"processor": "", "cores": "", "memory": " GB", "system": ""}.items():
-        values = {name: "unknown" if one[part] is None else f"{one[part]}{unit}" for name, one in machines.items()}
-        rows.append([part, spread(values, "pages")])
-    rows.append(["Python", spread({name: one["python"] for name, one in record.items()}, "pages")])
-    for package in sorted({package for one in record.values() for package in one["packages"]}):
-        values = {name: one["packages"].get(package, "-") for name, one in record.items()}
-        rows.append([f"`{package}`", spread(values, "pages")])
-    return table("Machine and versions of the execution", "tab-execution-environment", rows)
+        def said(value: Any) -> str:
+            if not isinstance(value, list):
+                return str(value)
+            return str(value[0]) if len(set(value)) == 1 else ", ".join(str(one) for one in value)
 
-
-def stored_results(record: dict[str, dict[str, Any]]) -> str:
-    """Tell for each stored result its rows, its seed, its repetitions and what else bounds its effort."""
-    rows = [["result", "rows", "seed", "runs", "further"]]
-
-    def said(value: Any) -> str:
-        if not isinstance(value, list):
-            return str(value)
-        return str(value[0]) if len(set(value)) == 1 else ", ".join(str(one) for one in value)
-
-    for name, one in record.items():
-        facts = dict(one["facts"])
-        seed, runs = said(facts.pop("seed", "-")), said(facts.pop("runs", "-"))
-        further = "; ".join(f"{key} {said(value)}" for key, value in facts.items())
-        rows.append([f"`{name}`", str(one["rows"]), seed, runs, further or "-"])
-    return table("Stored results of full effort", "tab-execution-results", rows)
-
-
-def directive(make: Callable[[dict[str, dict[str, Any]]], str], read: Callable[[], dict[str, Any]]) -> type:
-    """Return the directive that shows a table made from a record."""
-
-    class Table(SphinxDirective):
-        has_content = False
-
-        def run(self) -> list[nodes.Node]:
-            self.env.note_dependency(str(RECORD))
-            container = nodes.container()
-            lines = make(read()).splitlines()
-            self.state.nested_parse(StringList(lines, source=self.env.docname), self.content_offset, container)
-            return container.children
-
-    return Table
+        for name in sorted(path.relative_to(folder).with_suffix("").as_posix() for path in folder.glob("*/*.json")):
+            one = results.load_facts(name, check=False)
+            facts = dict(one["facts"])
+            seed, runs = said(facts.pop("seed", "-")), said(facts.pop("runs", "-"))
+            further = "; ".join(f"{key} {said(value)}" for key, value in facts.items())
+            rows.append([f"`{name}`", str(one["rows"]), seed, runs, further or "-"])
+        container = nodes.container()
+        lines = table("Stored results of full effort", "tab-execution-results", rows).splitlines()
+        self.state.nested_parse(StringList(lines, source=self.env.docname), self.content_offset, container)
+        return container.children
 
 
 def state_version(app: Any, docname: str, source: list[str]) -> None:
@@ -128,54 +72,24 @@ def state_version(app: Any, docname: str, source: list[str]) -> None:
         source[0] = source[0].replace("VERSION", version("fairbook"))
 
 
-def commit() -> str:
-    """Give the short name of the commit that the book is built from; empty outside a repository.
-
-    >>> len(commit()) in (0, *range(4, 41))
-    True
-    """
-    with suppress(OSError, subprocess.CalledProcessError):
-        asked = ["git", "-C", str(ROOT), "log", "-1", "--format=%h, %cs"]
-        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-    return ""
-
-
 def sign(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Say at the foot of each page what it is a page of, and how to cite it."""
-    built = f" ({app.fairbook_commit})" if app.fairbook_commit else ""
     title = re.sub(r"<[^>]+>|^[\d.]+ ", "", context.get("title") or "fairbook")
-    commit, _, date = app.fairbook_commit.partition(", ")
     fields = {
         "author": "{The fairbook developers}",
         "title": f"{{{html.unescape(title)}}}",
         "booktitle": "fairbook: fair allocation of several resources, five papers as an executable book",
-        "year": date[:4] or str(app.config.copyright),
-        "note": f"Version {version('fairbook')}" + (f", commit {commit} of {date}" if commit else ""),
+        "year": str(app.config.copyright),
+        "note": f"Version {version('fairbook')}",
     }
     key = re.sub(r"\W+", "_", page.removeprefix("book/"))
     lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
     entry = f'@incollection{{fairbook_{key},\n{html.escape(lines)}<span class="here"></span>}}'
     context["theme_extra_footer"] = (
         f'<details class="cite-page"><summary>Cite this page</summary><pre>{entry}</pre></details>'
-        f'fairbook {version("fairbook")}{built}. <a href="{context["pathto"]("book/cite")}">How to cite</a>. '
+        f'fairbook {version("fairbook")}. <a href="{context["pathto"]("book/cite")}">How to cite</a>. '
         + app.config.html_theme_options["extra_footer"]
     )
-    describe(app, page, context, title, doctree)
-
-
-def describe(app: Any, page: str, context: dict[str, Any], title: str, doctree: Any) -> None:
-    """Say in the head of a page what a link to it shows: title, description and picture."""
-    texts = [] if doctree is None else [one.astext() for one in doctree.findall(nodes.paragraph)]
-    said = next((" ".join(text.split()) for text in texts if len(text) > 60), "Fair allocation of several resources.")
-    if len(said) > 240:
-        said = said[:240].rpartition(" ")[0] + " ..."
-    picture = context["pathto"]("_static/preview.png", resource=True)
-    base = app.config.html_baseurl  # a picture's address should be whole, once there is a host
-    tags = {"og:type": "article", "og:site_name": "fairbook", "og:title": html.unescape(title), "og:description": said,
-            "og:image": f"{base}_static/preview.png" if base else picture}  # fmt: skip
-    described = f'<meta name="description" content="{html.escape(said)}">'
-    found = [f'<meta property="{name}" content="{html.escape(value)}">' for name, value in tags.items()]
-    context["metatags"] = context.get("metatags", "") + "\n".join([described, *found])
     if page == "book/intro":
         context["docstitle"] = "fair allocation of several resources"
 
@@ -247,11 +161,9 @@ def write_ledger(app: Any) -> list[Any]:
 
 def setup(app: Any) -> dict[str, Any]:
     """Register with Sphinx."""
-    app.fairbook_commit = commit()
     app.connect("source-read", state_version)
     app.connect("html-page-context", sign)
     app.connect("html-page-context", offer)
     app.connect("html-collect-pages", write_ledger)
-    app.add_directive("execution-environment", directive(execution_environment, executed))
-    app.add_directive("stored-results", directive(stored_results, stored))
+    app.add_directive("stored-results", StoredResults)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

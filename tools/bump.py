@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -28,20 +28,11 @@ PLACES = {
 
 
 def versions(root: Path) -> dict[str, str]:
-    """Return the version that each file states.
-
-    Raises
-    ------
-    ValueError
-        If a file states none.
-    """
-    found = {}
-    for name, (pattern, _) in PLACES.items():
-        match = re.search(pattern, (root / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
-        if match is None:
-            raise ValueError(f"{name} states no version")
-        found[name] = match[1]
-    return found
+    """Return the version that each file states."""
+    return {
+        name: re.findall(pattern, (root / name).read_text(encoding="utf-8"), flags=re.MULTILINE)[0]
+        for name, (pattern, _) in PLACES.items()
+    }
 
 
 def descriptions(citation: str) -> dict[str, str]:
@@ -105,19 +96,13 @@ def bump(root: Path, version: str, date: str | None = None) -> None:
     Raises
     ------
     ValueError
-        If a file states no version, the files disagree, or version or date are not of that form.
+        If the files disagree, or version or date are not of that form.
     """
-    old = versions(root)
-    if len(set(old.values())) != 1:
-        raise ValueError(f"the files disagree already: {old}")
-    present = next(iter(old.values()))
-    try:
-        if str(Version(version)) != version or Version(version) < Version(present):
-            raise ValueError(f"the version must be canonical and not below {present}, not {version!r}")
-    except InvalidVersion:
-        raise ValueError(f"{version!r} is no version, such as 0.2.0 or 1.0.0rc1") from None
-    if date is not None and (not re.fullmatch(r"\d{4}-\d{2}-\d{2}", date) or not datetime.date.fromisoformat(date)):
-        raise ValueError(f"the date must be YYYY-MM-DD, not {date!r}")
+    (present,) = set(versions(root).values())
+    if str(Version(version)) != version or Version(version) < Version(present):
+        raise ValueError(f"the version must be canonical and not below {present}, not {version!r}")
+    if date is not None:
+        datetime.date.fromisoformat(date)
     released = f"\ndate-released: {date}" if date else ""
     texts = {}
     for name, (pattern, form) in PLACES.items():
@@ -132,23 +117,8 @@ def bump(root: Path, version: str, date: str | None = None) -> None:
         (root / name).write_text(text, encoding="utf-8")
 
 
-def main(arguments: list[str]) -> int:
-    """Run the command; return 0, or 2 after one line of error."""
-    if not arguments:
-        for name, text in descriptions((ROOT / "CITATION.cff").read_text("utf8")).items():
-            (ROOT / name).write_text(text, encoding="utf8")
-        return 0
-    if len(arguments) > 2:
-        print("usage: bump.py VERSION [DATE]", file=sys.stderr)
-        return 2
-    try:
-        bump(ROOT, *arguments)
-    except ValueError as error:
-        print(f"bump: error: {error}", file=sys.stderr)
-        return 2
-    print(f"{arguments[0]} in {', '.join(PLACES)}")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    if len(sys.argv) > 1:
+        bump(ROOT, *sys.argv[1:])
+    for name, text in descriptions((ROOT / "CITATION.cff").read_text("utf8")).items():
+        (ROOT / name).write_text(text, encoding="utf8")

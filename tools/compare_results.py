@@ -14,6 +14,7 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -60,18 +61,17 @@ def differences(old: dict[str, bytes], new: dict[str, bytes]) -> Iterator[str]:
             )
         elif kind == "csv":
             before, after = _cells(old[path]), _cells(new[path])
-            yield from (f"{name}, {column}: column removed" for column in before.columns.difference(after.columns))
-            yield from (f"{name}, {column}: column added" for column in after.columns.difference(before.columns))
             if before.index.name is None and len(before) != len(after):
                 yield f"{name}: {len(before)} rows -> {len(after)}"
                 continue
-            yield from (f"{name} {key}: removed" for key in before.index.difference(after.index, sort=False))
-            yield from (f"{name} {key}: added" for key in after.index.difference(before.index, sort=False))
-            both = before.index.intersection(after.index, sort=False)
-            columns = before.columns.intersection(after.columns, sort=False)
-            for key, column in ((key, column) for key in both for column in columns):
-                if before.at[key, column] != after.at[key, column]:
-                    yield f"{name} {key}, {column}: {_cut(before.at[key, column])} -> {_cut(after.at[key, column])}"
+            for axis in (0, 1):  # rows where they have names, and columns
+                one, two = before.axes[axis], after.axes[axis]
+                yield from (f"{name} {key}: removed" for key in one.difference(two, sort=False))
+                yield from (f"{name} {key}: added" for key in two.difference(one, sort=False))
+            before, after = before.align(after, join="inner")
+            for key, column in zip(*np.nonzero((before != after).to_numpy()), strict=True):
+                both = (_cut(frame.iat[key, column]) for frame in (before, after))
+                yield f"{name} {before.index[key]}, {before.columns[column]}: {' -> '.join(both)}"
 
 
 def main() -> int:

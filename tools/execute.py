@@ -3,23 +3,16 @@
 A page is a pair: ``book/<page>.md`` (MyST, the only file that is edited) and ``book/<page>.ipynb`` (generated here,
 with its outputs). The text is brought into the form in which JupyterLab saves it, so that saving a page there changes
 nothing else. The same page gives the same bytes whenever it is executed: no timings, cell ids derived from the
-text, fixed metadata, one thread. How long it took, on what and with which versions stands beside the pages, in
-``book/execution.json``: one entry for each page, of the run that made the stored bytes.
+text, fixed metadata, one thread.
 
     python tools/execute.py                     execute every page
     python tools/execute.py dmfa_srq/story     execute one
-    python tools/execute.py --twins             execute nothing, fail where text and notebook have drifted apart
     python tools/execute.py --text PAGE ...     take over the text alone where no cell of code has changed
 """
 
 import argparse
 import hashlib
-import importlib.metadata
-import json
 import os
-import platform
-import resource
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,11 +41,6 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 SECONDS_PER_CELL = 600
-RECORD = BOOK / "execution.json"
-# packages that outputs depend on, or that run the cells
-RECORDED = (
-    "numpy", "scipy", "pandas", "numba", "llvmlite", "matplotlib", "joblib", "ipykernel", "nbclient",
-)  # fmt: skip
 
 
 def is_notebook_text(text: str) -> bool:
@@ -154,66 +142,11 @@ def unsound_cells(stored: str) -> Iterator[str]:
                 yield f"code cell {number} stores standard error: {output.text[:80]!r}"
 
 
-def machine() -> dict[str, Any]:
-    """Return what pages are executed on: processor, cores, memory in GB and system, as far as they are known."""
-    cpuinfo, memory = Path("/proc/cpuinfo"), None
-    lines = cpuinfo.read_text("utf8", errors="replace").splitlines() if cpuinfo.is_file() else []
-    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    try:
-        memory = round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30)
-        system = platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
-    except (AttributeError, OSError, ValueError):
-        system = platform.system()
-    return {
-        "processor": models[0] if models else platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "memory": memory,
-        "system": f"{system}, {platform.machine()}",
-    }
-
-
-def environment() -> dict[str, Any]:
-    """Return the versions and the machine of this run."""
-    versions = {name: importlib.metadata.version(name) for name in ("fairbook", *RECORDED)}
-    return {"python": platform.python_version(), "packages": versions, "machine": machine()}
-
-
-def entry(notebook: str, seconds: float, processor_seconds: float) -> dict[str, Any]:
-    """Return what is recorded of the run that made a stored notebook."""
-    cells = sum(cell.cell_type == "code" for cell in nbformat.reads(notebook, as_version=4).cells)
-    return {
-        "sha256": hashlib.sha256(notebook.encode()).hexdigest(),
-        "cells": cells,
-        "seconds": round(seconds, 1),
-        "processor_seconds": round(processor_seconds, 1),
-        **environment(),
-    }
-
-
-def is_described(notebook: str, recorded: dict[str, Any] | None) -> bool:
-    """Tell whether an entry is of these bytes and of the packages that are installed: then it stays as it is.
-
-    The version of fairbook in it is that of the run; a release that changes no output leaves it true.
-    """
-    if recorded is None or recorded["sha256"] != hashlib.sha256(notebook.encode()).hexdigest():
-        return False
-    now = environment()["packages"]
-    return all(recorded["packages"].get(name) == now[name] for name in RECORDED)
-
-
-def write_record(entries: dict[str, dict[str, Any]]) -> None:
-    """Store the entries of all pages that there are, sorted."""
-    names = {path.relative_to(BOOK).with_suffix("").as_posix() for path in pages()}
-    kept = {name: entries[name] for name in sorted(entries) if name in names}
-    RECORD.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf8", newline="\n")
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; return the number of pages whose text and notebook differ."""
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("page", nargs="*", help="page below book/, without suffix; default: all")
     parser.add_argument("--text", action="store_true", help="execute only where code has changed; else keep outputs")
-    parser.add_argument("--twins", action="store_true", help="execute nothing; fail where text and notebook differ")
     options = parser.parse_args(arguments)
 
     chosen = pages()
@@ -225,40 +158,20 @@ def main(arguments: list[str] | None = None) -> int:
             parser.error(f"no page with code: {', '.join(str(path.relative_to(BOOK)) for path in sorted(unknown))}")
         chosen = sorted(wanted)
 
-    record = json.loads(RECORD.read_text("utf8")) if RECORD.is_file() else {}
-    failures = 0
     for path in chosen:
-        name, twin = path.relative_to(BOOK).with_suffix("").as_posix(), path.with_suffix(".ipynb")
+        twin = path.with_suffix(".ipynb")
         text, stored = path.read_text("utf8"), twin.read_text("utf8") if twin.exists() else None
-        if options.twins:
-            difference = "there is no notebook" if stored is None else twin_difference(text, stored)
-            difference = difference or ("" if text == as_saved(path) else "its text is not as JupyterLab would save it")
-            if difference:
-                failures += 1
-                print(f"{name}: {difference}")
-            continue
         if text != (saved := as_saved(path)):
             path.write_text(text := saved, encoding="utf8", newline="\n")
         new = with_new_text(text, stored) if options.text and stored else None
-        if new and stored:
+        if new is None:
+            start = time.perf_counter()
+            print(f"{path.relative_to(BOOK)}: executing", end=" ", flush=True)
+            new = executed(text, path.parent)
+            print(f"({time.perf_counter() - start:.1f} s) {'as stored' if new == stored else 'written'}")
+        if new != stored:
             twin.write_text(new, encoding="utf8", newline="\n")
-            if is_described(stored, record.get(name)):  # the run stays the one that made these outputs
-                record[name]["sha256"] = hashlib.sha256(new.encode()).hexdigest()
-                write_record(record)
-            continue
-        start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-        print(f"{name}: executing", end=" ", flush=True)
-        notebook = executed(text, path.parent)
-        seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-        if notebook != stored:
-            twin.write_text(notebook, encoding="utf8", newline="\n")
-        if not is_described(notebook, record.get(name)):
-            used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-            record[name] = entry(notebook, seconds, used)
-            write_record(record)
-        print(f"({seconds:.1f} s) {'as stored' if notebook == stored else 'written'}")
-    return failures
 
 
 if __name__ == "__main__":
-    sys.exit(min(main(), 1))
+    main()

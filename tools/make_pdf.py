@@ -7,11 +7,10 @@ library, the tables of hypotheses and of runs, and formal statements are left ou
 wider than the paper is made smaller until it fits.
 """
 
-import argparse
 import base64
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urldefrag, urljoin
@@ -85,16 +84,6 @@ FIT = """(() => {
   }
   return small;
 })()"""
-# Whether the machine has a font for Chinese: without one, two different signs are drawn as the same box.
-CHINESE = """(() => {
-  const drawn = [0x4efd, 0x989d].map(sign => {
-    const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
-    pen.font = "40px sans-serif";
-    pen.fillText(String.fromCodePoint(sign), 10, 60);
-    return canvas.toDataURL();
-  });
-  return drawn[0] !== drawn[1];
-})()"""
 
 
 class CannotPrint(Exception):
@@ -127,8 +116,7 @@ def article(html: Path, page: str, pages: list[str]) -> tuple[str, str]:
     if not path.is_file():
         raise CannotPrint(f"{path.name} of the page {page} is not built: `make book` builds it")
     found = BeautifulSoup(path.read_text("utf8"), "html.parser").find("article")
-    if found is None:
-        raise CannotPrint(f"the page {page} has no article")
+    assert found is not None, page
     here = path.resolve().as_uri()
     addresses = {(html / f"{one}.html").resolve().as_uri(): f"page-{number}" for number, one in enumerate(pages)}
     prefix = addresses[here]
@@ -209,8 +197,6 @@ def print_pdf(page: Path, output: Path, program: str, seconds: float = 600.0) ->
         if seen.failed or seen.errors:
             raise CannotPrint(f"the page did not load whole: {(seen.failed + seen.errors)[:3]}")
         browser.evaluate(FIT)
-        if not browser.evaluate(CHINESE):
-            print("make_pdf: no font for Chinese is installed; the Chinese terms will be boxes", file=sys.stderr)
         printed = browser.send(
             "Page.printToPDF", paperWidth=PAPER[0], paperHeight=PAPER[1], marginLeft=MARGIN, marginRight=MARGIN,
             marginTop=MARGIN, marginBottom=MARGIN, printBackground=True, displayHeaderFooter=True,
@@ -220,11 +206,9 @@ def print_pdf(page: Path, output: Path, program: str, seconds: float = 600.0) ->
     output.write_bytes(base64.b64decode(printed["data"]))
 
 
-def make_pdf(
-    html: Path, output: Path, chosen: list[str] | None = None, find: Callable[[], str | None] = find_chromium
-) -> None:
+def make_pdf(html: Path, output: Path, chosen: list[str] | None = None) -> None:
     """Write the book, or some of its pages, as a PDF; raise :class:`CannotPrint` where that is not possible."""
-    program = find()
+    program = find_chromium()
     if program is None:
         raise CannotPrint("no Chromium on the PATH, and CHROMIUM names none: the PDF is printed by a browser")
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -234,21 +218,10 @@ def make_pdf(
     page.unlink()
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run the command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("page", nargs="*", help="page as in _toc.yml, without suffix; default: the whole book")
-    parser.add_argument("--html", type=Path, default=ROOT / "_build" / "html", help="the built book")
-    parser.add_argument("--output", type=Path, default=ROOT / "_build" / "pdf" / "fairbook.pdf")
-    options = parser.parse_args(arguments)
-    try:
-        make_pdf(options.html, options.output, options.page or None)
-    except CannotPrint as reason:
-        print(f"make_pdf: {reason}", file=sys.stderr)
-        return 1
-    print(f"{options.output}: {options.output.stat().st_size / 1e6:.1f} MB")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    written = ROOT / "_build" / "pdf" / "fairbook.pdf"
+    try:
+        make_pdf(ROOT / "_build" / "html", written, sys.argv[1:] or None)
+    except CannotPrint as reason:
+        sys.exit(f"make_pdf: {reason}")
+    print(f"{written}: {written.stat().st_size / 1e6:.1f} MB")

@@ -1,12 +1,10 @@
-"""Count the words of every page and measure how long it is: ``python tools/measure_pages.py [FOLDER]``.
+"""Count the words of every page: ``python tools/measure_pages.py``.
 
 Words are those of the source prose, what stands between blanks and has a letter or a digit, formulas with it. Front
-matter, code, comments, options of directives and what is generated are not counted. With the folder of a built book
-(``_build/html``), and Chromium, each page's heights in pixels at 1400 and 390 are there too.
+matter, code, comments, options of directives and what is generated are not counted.
 """
 
 import re
-import sys
 from pathlib import Path
 
 BOOK = Path(__file__).resolve().parents[1] / "book"
@@ -43,35 +41,13 @@ def words(text: str, *, folded: bool = True) -> int:
     return len(re.findall(r"\S*\w\S*", text))
 
 
-def measured(built: Path) -> dict[str, list[int]]:
-    """Open every page of a built book, as a reader first sees it; give its heights in pixels, wide and narrow."""
-    from tools.chromium import Chromium, find_chromium
-
-    program = find_chromium()
-    if program is None:
-        raise SystemExit("needs Chromium on the PATH, or named by CHROMIUM")
-    found = {}
-    with Chromium(program) as browser:
-        for path in sorted((built / "book").rglob("*.html")):
-            tall = []
-            for width in (1400, 390):
-                browser.look(width=width)
-                browser.open(path.as_uri())
-                tall.append(int(browser.evaluate("document.querySelector('.bd-article').scrollHeight")))
-            found[path.relative_to(built / "book").with_suffix("").as_posix()] = tall
-    return found
-
-
 def main() -> None:
     """Print a line for each page, and the sum."""
-    built = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else None
-    heights = measured(built) if built else {}
     total = 0
     for path in sorted(BOOK.rglob("*.md")):
         name, text = path.relative_to(BOOK).with_suffix("").as_posix(), path.read_text("utf8")
         total += words(text)
-        tall = "".join(f"{height:9}" for height in heights.get(name, ()))
-        print(f"{name:28}{words(text):8}{words(text, folded=False):8}{tall}")
+        print(f"{name:28}{words(text):8}{words(text, folded=False):8}")
     print(f"{'all':28}{total:8}")
 
 

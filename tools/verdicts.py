@@ -1,7 +1,7 @@
 """Sphinx extension: verdicts of the ledger wherever a page speaks of them, linked both ways.
 
 ``{verdict}`tv_drf.theorem_1.fluid.one``` is a badge that leads to the claim's row; ``{verdict}`words <id>``` names the
-claim that it judges. ``{claims} tv_drf.theorem_1 ...`` lists claims with all their variants and what was found.
+claim that it judges.
 ``{ledger} tv_drf`` is the whole ledger of a paper: what stands at each place, and each row on it with its proof, the
 places in the book where its badge stands, the source of its check and the command that runs it again.
 ``{verdict-map}`` is one tile for each statement of each paper, ``{verdict-counts}`` their table, and
@@ -9,7 +9,6 @@ places in the book where its badge stands, the source of its check and the comma
 ``{puzzle} tv_drf`` is a counterexample of a paper to play with.
 """
 
-import ast
 import html
 import json
 import re
@@ -68,22 +67,6 @@ def counted(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["apart"] == ""]
 
 
-def chosen(*names: str) -> pd.DataFrame:
-    """Give the rows of claims, each name with all its variants.
-
-    Raises
-    ------
-    ValueError
-        Where a name fits no claim.
-    """
-    ids = ledger()["id"]
-    found = [ids[(ids == name) | ids.str.startswith(f"{name}.")] for name in names]
-    missing = [name for name, rows in zip(names, found, strict=True) if rows.empty]
-    if missing or not names:
-        raise ValueError(f"no claim is named {', '.join(missing) or '(nothing)'}")
-    return ledger().loc[pd.concat(found).drop_duplicates()]
-
-
 def classes(verdict: str) -> str:
     """Give the class of a verdict's colour and icon.
 
@@ -93,38 +76,6 @@ def classes(verdict: str) -> str:
     'verdict verdict-not-reproduced'
     """
     return f"verdict verdict-{verdict.replace(' ', '-')}"
-
-
-@cache
-def parsed(module: str) -> list[ast.stmt]:
-    """Give the statements of a module."""
-    return ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text("utf8")).body
-
-
-def source(claim: str) -> tuple[str, int]:
-    """Give the module that declares a claim and the line: that of its row where a loop goes through a table."""
-    module, line = claims()[claim].declared
-    body, found = parsed(module), {"": line}
-    tables = {
-        ast.unparse(target): one.value
-        for one in body
-        if isinstance(one, ast.Assign | ast.AnnAssign) and one.value
-        for target in (one.targets if isinstance(one, ast.Assign) else [one.target])
-    }
-    for loop in body:
-        if isinstance(loop, ast.For) and loop.lineno <= line <= (loop.end_lineno or 0):
-            for row in ast.walk(tables.get(ast.unparse(loop.iter), loop.iter)):
-                if isinstance(row, ast.Tuple) and isinstance(named := row.elts[0], ast.Constant):
-                    name = str(named.value)
-                    if name and re.search(rf"[._]{re.escape(name)}(?![^._])", claim):
-                        found[name] = row.lineno
-    return module, found[max(found, key=len)]
-
-
-def shared(claim: str) -> tuple[str, int]:
-    """Give the module and the line of the function that a check calls, which may serve many claims."""
-    check = getattr(claims()[claim].check, "func", claims()[claim].check)
-    return check.__module__, check.__code__.co_firstlineno
 
 
 def shown(module: str) -> str:
@@ -242,25 +193,6 @@ def told(row: Any) -> str:
     return row["locator"] + ("" if row["variant"] == "as stated" else f", {row['variant']}")
 
 
-class Claims(Page):
-    """Claims with verdict and evidence."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Return a list of definitions."""
-        try:
-            rows = chosen(*self.arguments[0].split())
-        except ValueError as error:
-            raise self.error(str(error)) from error
-        lines = [
-            f"**{typeset(told(row))}.** {typeset(row['statement'])}\n"
-            f": {{verdict}}`{row['id']}` ({row['grade']}). {row['evidence']}\n"
-            for _, row in rows.iterrows()
-        ]
-        return self.parse("::::{div} verdicts\n" + "\n".join(lines) + "::::")
-
-
 def written(value: Any) -> str:
     """Write nested lists of numbers, which are text, as Python.
 
@@ -376,10 +308,8 @@ class Ledger(Page):
 
     def card(self, row: dict[str, Any]) -> nodes.Node:
         """Give one claim: what is tested, the verdict and why; folded, the search, the source and the command."""
-        page, called = (
-            self.address(shown(module), f"L-{line}") for module, line in (source(row["id"]), shared(row["id"]))
-        )
-        calls = "" if called.startswith(page.partition("#")[0]) else f' and <a href="{called}">what it calls</a>'
+        module, line = claims()[row["id"]].declared
+        page = self.address(shown(module), f"L-{line}")
         head = row["variant"].replace("as stated", "In our words") if row["place"] else told(row)
         whose = (
             f"Reading: {WHOSE[row['reading']]}{row['ours'] and ': ' + typeset(row['ours'])}. " if row["place"] else ""
@@ -395,7 +325,7 @@ class Ledger(Page):
 <details class="claim-more"><summary><span class="claim-kind">{row["kind"]}</span>:
 <span class="claim-grade">{row["grade"]}</span></summary>
 
-{whose}{rest} {{claim-places}}`{row["id"]}` <a href="{page}">Source of the check</a>{calls}.
+{whose}{rest} {{claim-places}}`{row["id"]}` <a href="{page}">Source of the check</a>.
 <a class="claim-id" href="#{anchor(row["id"])}">{row["id"]}</a>
 
 {counterexample(row)[1]}
@@ -502,8 +432,8 @@ class Counts(Page):
 
 
 def sources(app: Any) -> Any:
-    """Yield a page for each module that checks claims or is called by many, with a name for each line."""
-    for module in sorted({find(name)[0] for name in ledger().index for find in (source, shared)}):
+    """Yield a page for each module that checks claims, with a name for each line."""
+    for module in sorted({claims()[name].declared[0] for name in ledger().index}):
         path = module.replace(".", "/") + ".py"
         look = HtmlFormatter(linenos="inline", lineanchors="L", anchorlinenos=True, cssclass="highlight")
         code = highlight((ROOT / path).read_text("utf8"), PythonLexer(), look)
@@ -522,7 +452,6 @@ def setup(app: Any) -> dict[str, Any]:
     app.add_role("verdict", Badge())
     app.add_role("verdict-total", Total())
     app.add_role("claim-places", Places())
-    app.add_directive("claims", Claims)
     app.add_directive("ledger", Ledger)
     app.add_directive("verdict-map", Map)
     app.add_directive("verdict-counts", Counts)

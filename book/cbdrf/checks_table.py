@@ -453,7 +453,7 @@ def _tempting_cap(effort: Effort, subject: Mechanism) -> Evidence:
     honest, lying = (subject.run(np.array(rows), psi).tasks for rows in (_TEMPTING, [lie, _TEMPTING[1]]))
     true = true_tasks(lying[0], np.array(_TEMPTING[0]), np.array(lie))
     text = (
-        f"{EXACT}demands {in_words(_TEMPTING)}, psi {in_words(psi.tolist())}; node 1 claims {in_words(lie)}, gets "
+        f"{EXACT}demands {in_words(_TEMPTING)}, psi {in_words(psi.tolist())}. Node 1 claims {in_words(lie)}, gets "
         f"{in_words(lying.tolist())} instead of {in_words(honest.tolist())} and runs {true} true tasks."
     )
     return Evidence.of(computed(true <= honest[0], text, 1, as_data(demands=_TEMPTING, psi=psi)))

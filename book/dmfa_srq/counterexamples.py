@@ -22,7 +22,7 @@ LIE = [Fraction(1, 2), Fraction(1)]
 
 def _found(run: Trajectory, finding: Finding) -> tuple[Trajectory, bool, str]:
     witness = finding.witness or {}
-    text = f"after arrival {witness['step']} user {witness['user'] + 1} could have more" if witness else ""
+    text = f"After arrival {witness['step']} user {witness['user'] + 1} could have more" if witness else ""
     return run, finding.holds, text
 
 
@@ -41,14 +41,14 @@ def whole_pool(demands: Any, weights: Any) -> tuple[Trajectory, bool, str]:
     """Whether the first user alone can gain within what all will have brought; demands are positive."""
     run, pool = reference(demands, weights), sum(weights)
     used = max(run.use_at(1))
-    return run, used >= pool, f"after arrival 1 user 1 uses {used} of {pool}"
+    return run, used >= pool, f"After arrival 1 user 1 uses {used} of {pool}"
 
 
 def printed_envy(demands: Any, weights: Any) -> tuple[Trajectory, bool, str]:
     """Whether envy as printed, N_i(A_i) / w_h > N_i(A_i) / w_i, is never towards the later of two users."""
     run = reference(demands, weights)
     tasks = run.tasks_at(2)[0]
-    text = (f"after arrival 2 user i = 1 runs {tasks} tasks, {tasks / weights[1]} by the weight of user h = 2 and "
+    text = (f"After arrival 2 user i = 1 runs {tasks} tasks, {tasks / weights[1]} by the weight of user h = 2 and "
             f"{tasks / weights[0]} by its own")  # fmt: skip
     return run, tasks / weights[1] <= tasks / weights[0], text
 
@@ -63,7 +63,7 @@ def more_for_more(demands: Any, weights: Any, rule: Rule = reference) -> tuple[T
     """Whether after the last arrival the last user, who brings more, has at least what the first one has."""
     run, n = rule(demands, weights), len(weights)
     first, *_, last = run.tasks_at()
-    text = f"after arrival {n}, user {n} brings {weights[-1]} and has {last}, user 1 {weights[0]} and {first}"
+    text = f"After arrival {n}, user {n} brings {weights[-1]} and has {last}, user 1 {weights[0]} and {first}"
     return run, last >= first, text
 
 
@@ -80,7 +80,7 @@ def nobody_loses(demands: Any, weights: Any, rule: Rule = reference) -> tuple[Tr
         if after[0] > before[0]:
             less = [f"user {h} has {b} instead of {a}" for h, (a, b) in enumerate(zip(before, after), 1) if b < a]
             if less:
-                text = f"user 1 claims {in_words(LIE)} and has {after[0]} instead of {before[0]} after arrival {t}"
+                text = f"User 1 claims {in_words(LIE)} and has {after[0]} instead of {before[0]} after arrival {t}"
                 return honest, False, f"{text}, {', '.join(less)}"
     return honest, True, ""
 
@@ -91,7 +91,7 @@ def nobody_gains(demands: Any, weights: Any, rule: Rule = reference) -> tuple[Tr
     before, after = honest.tasks_at(), lying.tasks_at()
     true = true_tasks(after[1], honest.demands[1], lying.demands[1])
     more = [f"user {h + 1} has {b} instead of {a}" for h, (a, b) in enumerate(zip(before, after)) if h != 1 and b > a]
-    text = f"user 2 claims {in_words(LIE)} and runs {true} true tasks, honestly {before[1]}; {', '.join(more)}"
+    text = f"User 2 claims {in_words(LIE)} and runs {true} true tasks, honestly {before[1]}; {', '.join(more)}"
     return honest, true < before[1] or not more, text
 
 
@@ -126,6 +126,6 @@ def refuted_claim(
     def _check(effort: Effort, subject: Mechanism) -> Evidence:
         run, holds, text = subject.run(rows, brought)
         levels = [run.levels_at(k).tolist() for k in range(1, len(brought) + 1)]
-        found = f"{EXACT}weights {in_words(brought)}, demands {in_words(rows)}, levels {in_words(levels)}; {text}."
+        found = f"{EXACT}weights {in_words(brought)}, demands {in_words(rows)}, levels {in_words(levels)}. {text}."
         call = "[fb.dmfa_srq(demands, weights=weights).levels_at(k) for k in range(1, len(weights) + 1)]"
         return Evidence.of(computed(holds, found, 1, as_data(call, levels, weights=brought, demands=rows)))
