@@ -1,7 +1,6 @@
 """The judges of placements: rules in fractions by hand, bounds against certificates and brute force."""
 
 from fractions import Fraction
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,9 +9,7 @@ from hypothesis import given, strategies as st
 from scipy.optimize import linprog
 
 import fairbook as fb
-from book.common.oracle_drf import exact_tasks
-from book.gdrf import oracle as gdrf
-from book.gdrf.exact_cell import sign_of_product
+from book.gdrf.exact_cell import exact_cell, sign_of_product
 from book.gdrf.oracle import (
     exact_drfh,
     exact_gdrf,
@@ -21,6 +18,8 @@ from book.gdrf.oracle import (
     fluid_share,
     most_tasks,
     same_mix,
+    task_prices,
+    total_price,
 )
 from tests.cells import cells
 from tests.strategies import FEW, REPEATABLE, ratios
@@ -36,19 +35,6 @@ class Case(NamedTuple):
     machines: list[list[int]]
     counts: list[int]
     max_tasks: list[float]
-
-    @property
-    def each(self) -> list[list[int]]:
-        """Machines one by one."""
-        return [row for row, count in zip(self.machines, self.counts, strict=True) for _ in range(count)]
-
-    @property
-    def pool(self) -> list[int]:
-        return [sum(column) for column in zip(*self.each, strict=True)]
-
-    @property
-    def dominant(self) -> list[Fraction]:
-        return [max(F(d, s) for d, s in zip(row, self.pool, strict=True) if d) for row in self.demands]
 
 
 def cases() -> st.SearchStrategy[Case]:
@@ -185,46 +171,7 @@ def test_mdrf_by_hand() -> None:
         assert exact_mdrf(*given_, reading="type", seed=seed).placed[0] == (1, 0 if first == 0 else 1)
 
 
-# ----------------------------------------------------------------------------------------------- what must hold
-
-
-def test_ties_between_machines_follow_a_placement_where_told() -> None:
-    # Tasks of 1 on machines of 8, 6 and 2, pool 16. The empty ones first: 0 1 2. Then f = .71 .63 .25: 0; .59 .63: 1;
-    # .59 .50: 0; .53 .50: 0, and now (4/16)^(4/8) = (2/16)^(2/6) = 1/2: a tie.
-    plain = exact_gdrf([[1]], [[8], [6], [2]]).placed
-    assert [j for _, j in plain[:8]] == [0, 1, 2, 0, 1, 0, 0, 0]
-    for t in range(8):
-        for j in range(3):
-            run = exact_gdrf([[1]], [[8], [6], [2]], prefer=[*plain[:t], (0, j)])
-            tied = {0, 1, 2} - {machine for _, machine in plain[:t]} if t < 3 else {0, 1} if t == 7 else {plain[t][1]}
-            assert run.placed[t] == ((0, j) if j in tied else plain[t])
-    # Machines that are alike are no choice.
-    assert exact_gdrf([[1]], [[8]], [2], prefer=[(0, 1)]).placed[0] == (0, 0)
-
-
 # -------------------------------------------------------------------------------------------------- LP and duals
-
-
-def price_of_all(case: Case, prices: list[list[Fraction]]) -> Fraction:
-    return sum(
-        (
-            c * p
-            for row, count, price in zip(case.machines, case.counts, prices, strict=True)
-            for c, p in zip([count * c for c in row], price, strict=True)
-        ),
-        F(0),
-    )
-
-
-def cheapest(case: Case, prices: list[list[Fraction]], i: int) -> Fraction | None:
-    """Price of a task of user i on the cheapest class that has some of all it needs."""
-    need = case.demands[i]
-    found = [
-        sum((d * p for d, p in zip(need, price, strict=True)), F(0))
-        for row, price in zip(case.machines, prices, strict=True)
-        if all(c > 0 for c, d in zip(row, need, strict=True) if d)
-    ]
-    return min(found) if found else None
 
 
 def check_fluid(case: Case, by_class: Any, tasks: Any) -> None:
@@ -241,8 +188,8 @@ def test_most_tasks_is_proved_by_its_prices(case: Case) -> None:
     found = most_tasks(*case[:3])
     check_fluid(case._replace(max_tasks=[INF] * len(case.demands)), found.by_class, found.tasks)
     assert all(p >= 0 for row in found.prices for p in row)
-    assert all((cheapest(case, found.prices, i) or 1) >= 1 for i in range(len(case.demands)))
-    assert price_of_all(case, found.prices) == found.upper
+    assert all(price is None or price >= 1 for price in task_prices(exact_cell(*case[:3]), found.prices))
+    assert total_price(exact_cell(*case[:3]), found.prices) == found.upper
     assert found.value * (1 - 1e-9) <= found.upper <= found.value * (1 + 1e-7) + 1e-9
     assert found.upper.denominator < 10**9  # small numbers: the dual optimum itself, not one near it
 
@@ -259,24 +206,15 @@ def test_same_mix_is_proved_by_its_prices(case: Case, mix: list[int]) -> None:
         np.allclose(found.tasks, found.value * np.array(tasks), atol=1e-6)
         or (found.tasks >= found.value * np.array(tasks) - 1e-7).all()
     )
-    priced = [(x, cheapest(case, found.prices, i)) for i, x in enumerate(tasks) if x]
+    offers = task_prices(exact_cell(*case[:3]), found.prices)
+    priced = [(x, price) for x, price in zip(tasks, offers, strict=True) if x]
     if any(price is None for _, price in priced):
         assert found.upper == 0
     else:
-        assert found.upper * sum(x * price for x, price in priced if price) == price_of_all(case, found.prices)
+        assert found.upper * sum(x * price for x, price in priced if price) == total_price(
+            exact_cell(*case[:3]), found.prices
+        )
     assert found.value * (1 - 1e-9) - 1e-12 <= found.upper <= found.value * (1 + 1e-7) + 1e-9
-
-
-@FEW
-@given(cases(), st.lists(st.integers(1, 4), min_size=5, max_size=5))
-def test_one_class_is_the_pool_of_drf(case: Case, weights: list[int]) -> None:
-    case = case._replace(machines=[[*map(max, zip(*case.machines, strict=True))]], counts=case.counts[:1])
-    own = weights[: len(case.demands)]
-    share = fluid_share(*case, own)
-    exact = exact_tasks(case.demands, own, case.pool, [None if b == INF else b for b in case.max_tasks])
-    assert np.allclose(share.tasks, np.array(exact, dtype=float), rtol=1e-6, atol=1e-8)
-    levels = [x * top * sum(own) / w for x, top, w in zip(exact, case.dominant, own, strict=True)]
-    assert share.upper == min(levels)
 
 
 @FEW
@@ -310,52 +248,6 @@ def test_users_that_no_machine_runs() -> None:
     assert same_mix([1, 1], demands, machines).upper == 0
     assert same_mix([0, 2], demands, machines).upper == 2
     assert fluid_share(demands, machines, max_tasks=[0, 3]).upper == 0
-
-
-def test_bounds_hold_for_numbers_far_apart() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(10):
-        demands = 10.0 ** rng.uniform(-6, 0, (8, 2))
-        machines = 10.0 ** rng.uniform(0, 3, (4, 2))
-        counts = rng.integers(1, 1000, 4)
-        found = most_tasks(demands, machines, counts)
-        assert found.value * (1 - 1e-6) <= found.upper <= found.value * (1 + 1e-4)
-        # one of the users alone is a placement, in fractions
-        alone = ((machines[None] / demands[:, None]).min(axis=2) @ counts).max()
-        assert float(found.upper) >= alone * (1 - 1e-12)
-        share = fluid_share(demands, machines, counts)
-        assert share.level * (1 - 1e-6) <= share.upper <= share.level * (1 + 1e-6)
-
-
-# ------------------------------------------------------------------------------------------- the solver, spoiled
-
-
-def test_programs_that_are_not_solved_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    unsolved = SimpleNamespace(status=4, message="numerical difficulties")
-    monkeypatch.setattr("book.common.oracle_drf.linprog", lambda *_, **__: unsolved)
-    for judge in (most_tasks, fluid_share):
-        with pytest.raises(fb.FairbookError, match="numerical difficulties"):
-            judge([[1]], [[1]])
-
-
-def test_whatever_prices_the_solver_gives_the_bound_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = gdrf.solved
-    factors = np.random.default_rng(3)
-
-    def spoiled(*args: Any, **kwargs: Any) -> Any:
-        result = plain(*args, **kwargs)
-        marginals = result.ineqlin.marginals
-        result.ineqlin.marginals = marginals * factors.uniform(0.5, 1.5, len(marginals))
-        return result
-
-    given_: Any = ([[2, 1], [1, 2], [3, 3]], [[8, 4], [4, 9]], [2, 3])
-    bounds = (lambda: most_tasks(*given_), lambda: fluid_share(*given_), lambda: same_mix([1, 2, 1], *given_))
-    best = [bound().upper for bound in bounds]
-    monkeypatch.setattr(gdrf, "solved", spoiled)
-    for bound, least in zip(bounds, best, strict=True):
-        found = [bound().upper for _ in range(10)]
-        assert min(found) >= least
-        assert max(found) > least
 
 
 @pytest.mark.parametrize("apart", [1e2, 1e4, 1e6])

@@ -10,14 +10,10 @@ import pytest
 from hypothesis import given
 
 import fairbook as fb
-from fairbook import progress
-from fairbook.mechanisms.engines import placing
 from fairbook.mechanisms.gdrf import as_filled
 from fairbook.model.placement import as_cell
 from tests.cells import cells, instance, same
 from tests.strategies import FEW
-
-GOOD: dict[str, Any] = {"demands": [[1, 2], [2, 1]], "machines": [[4, 4]]}
 
 
 def by_hand(placed: fb.Placement) -> np.ndarray:
@@ -141,17 +137,9 @@ def test_violations_are_found() -> None:
 
 def test_violations_of_a_fluid_placement_are_found() -> None:
     fluid = fb.drfh([[1, 2], [2, 1]], [[4, 4], [40, 40]], max_tasks=[5, 50], method="fluid")
-    assert fluid.violations() == []
-    more = fluid.by_class.copy()
-    more[0] *= 1.001
-    assert any("overdrawn" in one for one in replace(fluid, by_class=more).violations())
-    assert "some tasks are negative" in replace(fluid, by_class=-fluid.by_class).violations()
     bounded = replace(fluid, cell=replace(fluid.cell, max_tasks=np.array([4.9, 50])))
     assert bounded.violations()[0] == "0 has more tasks than its bound"
-    for i in range(2):
-        fewer = fluid.by_class.copy()
-        fewer[:, i] *= 0.1
-        assert replace(fluid, by_class=fewer).violations() != []
+    assert "some tasks are negative" in replace(fluid, by_class=-fluid.by_class).violations()
     assert "nothing stops 1" in replace(fluid, turn=np.array([0, 9])).violations()
 
 
@@ -239,18 +227,3 @@ def test_what_is_too_much_is_refused() -> None:
     for place in (fb.gdrf, fb.drfh, fb.mdrf, fb.per_server_drf):
         with pytest.raises(fb.InvalidInput, match=r"^demands .*whole tasks"):
             place([[1e-9, 1e-9], [1, 1]], [[4, 4]])
-
-
-def test_an_interrupt_between_blocks_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(placing, "_BLOCK", 2)
-    expected = fb.gdrf(**GOOD, machine_counts=[5])
-
-    class Interrupted(type(progress.bar(shown=False))):  # type: ignore[misc]
-        def update(self, n: float | None = 1) -> bool | None:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(placing, "bar", lambda *_, **__: Interrupted([]))
-        with pytest.raises(KeyboardInterrupt):
-            fb.gdrf(**GOOD, machine_counts=[5])
-    assert same(fb.gdrf(**GOOD, machine_counts=[5]), (expected.placed_user.tolist(), expected.placed_machine.tolist()))
