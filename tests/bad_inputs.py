@@ -369,12 +369,7 @@ ENTRIES = [
     Entry(
         "Allocation.violations", lambda rtol: fb.drf(D).violations(rtol), {"rtol": 1e-9}, {"rtol": "a bounded number"}
     ),
-    Entry(
-        "DynamicAllocation.explain",
-        lambda user, k: _dynamic().explain(user, k),
-        {"user": "ann", "k": 2},
-        {"user": "a user", "k": "an optional count"},
-    ),
+    Entry("DynamicAllocation.explain", lambda user: _dynamic().explain(user), {"user": "ann"}, {"user": "a user"}),
     *(
         Entry(
             f"DynamicAllocation.{name}",
@@ -383,15 +378,12 @@ ENTRIES = [
             {"k": "an optional count"},
         )
         for name in (
-            "bottlenecks_at",
-            "dominant_shares_at",
             "levels_at",
             "raised_at",
             "shares_at",
             "tasks_at",
-            "to_frame",
+            "until",
             "use_at",
-            "utilisation_at",
         )
     ),
     Entry(
@@ -401,12 +393,6 @@ ENTRIES = [
         {"rtol": "a bounded number"},
     ),
     Entry("DynamicAllocation.at", lambda k: _dynamic().at(k), {"k": 2}, {"k": "an optional count"}),
-    Entry(
-        "DynamicAllocation.violations_at",
-        lambda k, rtol: _dynamic().violations_at(k, rtol),
-        {"k": 2, "rtol": 1e-9},
-        {"k": "an optional count", "rtol": "a bounded number"},
-    ),
     Entry("CreditRun.at", lambda phase: fb.cbdrf(**PHASED).at(phase), {"phase": 1}, {"phase": "a count"}),
     Entry(
         "CreditRun.explain",

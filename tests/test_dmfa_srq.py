@@ -76,9 +76,9 @@ def test_a_million_arrivals_keep_every_constraint() -> None:
     result = fb.dmfa_srq(demands, weights=weights)
     assert (result.levels >= 1 - 1e-12).all()  # sharing incentive
     for k in (1, 2, 3, 1000, 123_456, 654_321, 999_999, 1_000_000):
-        assert result.violations_at(k, rtol=1e-9) == []
-    assert (result.utilisation_at() <= 1 + 1e-9).all()
-    assert close(result.utilisation_at().max(), 1, rtol=1e-9)
+        assert result.until(k).violations(rtol=1e-9) == []
+    assert (result.use <= result.capacities * (1 + 1e-9)).all()
+    assert close((result.use / result.capacities).max(), 1, rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_weights_far_apart(weights_of: Any) -> None:
     result = fb.dmfa_srq(demands, weights=weights)
     assert (result.levels >= 1 - 1e-12).all()
     for k in (10, 1000, 50_000, 199_999, 200_000):
-        assert result.violations_at(k) == []
+        assert result.until(k).violations() == []
     short = weights_of(rng, 250)
     exact = oracle.decimal_levels(demands[:250], short)
     assert relative_error(fb.dmfa_srq(demands[:250], weights=short).levels, exact) < 1e-9
@@ -123,7 +123,7 @@ def test_deep_stacks() -> None:
     assert close(waiting[1:], 1 / demands[2 : n + 2, 0], rtol=1e-9)
     assert len(np.unique(result.levels_at(n + 2))) == n + 1
     for k in (2, 3, n // 2, n + 2, n + 3):
-        assert result.violations_at(k) == []
+        assert result.until(k).violations() == []
 
 
 def test_deep_stack_that_falls_together_at_once() -> None:
@@ -155,10 +155,10 @@ def test_light_users_beside_heavy_ones(case: Instance, decades: int, seed: int) 
     result = fb.dmfa_srq(demands, weights=weights, engine="plain")
     assert relative_error(result.levels, oracle.exact_levels(demands.tolist(), weights.tolist())) < 1e-10
     for k in range(1, n + 1):
-        assert result.violations_at(k) == []
+        assert result.until(k).violations() == []
         levels = result.levels.copy()
         levels[k - 1] *= 1 + rng.choice([-1e-8, 1e-8])
-        assert replace(result, levels=levels).violations_at(k) != []
+        assert replace(result, levels=levels).until(k).violations() != []
 
 
 def test_demands_at_the_ends_of_the_range() -> None:
@@ -178,7 +178,7 @@ def test_static_optimum_shares_out_anew_at_each_arrival(case: Instance) -> None:
     demands, weights, _, _ = case.floats
     static = fb.static_optimum(demands, weights=weights)
     for k in range(1, len(weights) + 1):
-        assert static.violations_at(k) == []
+        assert static.until(k).violations() == []
         assert static.raised_at(k).tolist() == [k] * k
         assert close(static.levels_at(k), np.full(k, static.levels[k - 1]))
     assert (static.levels >= fb.dmfa_srq(demands, weights=weights).levels * (1 - RTOL)).all()
@@ -202,14 +202,12 @@ def test_allocations_equal_a_plain_recomputation(case: Instance) -> None:
                 level[i], raised[i] = lowest, k
         assert result.levels_at(k).tolist() == level
         assert result.raised_at(k).tolist() == raised
-        assert result.bottlenecks_at(k).tolist() == [result.binding[t - 1] for t in raised]
+        assert result.until(k).bottlenecks.tolist() == [result.binding[t - 1] for t in raised]
         assert close(result.shares_at(k), np.array(level) * weights[:k])
         tasks = [y * w / max(row) for y, w, row in zip(level, weights, demands.tolist(), strict=False)]
         assert close(result.tasks_at(k), tasks)
         assert close(result.use_at(k) + 1, np.array(tasks) @ demands[:k] + 1)
-        assert close(result.utilisation_at(k) + 1, np.array(tasks) @ demands[:k] / weights[:k].sum() + 1)
     assert (result.tasks == result.tasks_at()).all()
-    assert (result.bottlenecks == result.bottlenecks_at(len(weights))).all()
     assert len(result) == len(weights)
     assert close(result.capacities, np.full(demands.shape[1], weights.sum()))
 
@@ -220,9 +218,9 @@ def test_names_are_carried() -> None:
     table = result.to_frame()
     assert table[["bottleneck", "raised_at"]].to_numpy().tolist() == [["cpu", 2], ["cpu", 2], ["memory", 3]]
     assert close(table["tasks"], [1 / 3, 1 / 3, 1 / 2])
-    assert len(result.to_frame(2)) == 2
+    assert len(result.until(2).to_frame()) == 2
     assert "Arrival 2 raised it" in result.explain("ann")
     assert "Since then" in result.explain("ann")
     assert "Since then" not in result.explain("cyd")
     with pytest.raises(fb.InvalidInput, match="user must be one of the users, got 'cyd'"):
-        result.explain("cyd", k=2)
+        result.until(2).explain("cyd")

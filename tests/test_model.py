@@ -30,7 +30,7 @@ def test_other_arguments() -> None:
         printed.algorithm_1_printed(DEMANDS, WEIGHTS, line_6="mine")  # type: ignore[arg-type]
     result = fb.dmfa_srq(DEMANDS, weights=WEIGHTS)
     for k in (0, 3):
-        for method in (result.tasks_at, result.to_frame, result.violations_at, result.at):
+        for method in (result.tasks_at, result.until, result.at):
             with pytest.raises(fb.InvalidInput, match=r"^k "):
                 method(k)
 

@@ -299,7 +299,7 @@ def _utilisation_always(effort: Effort, subject: Mechanism) -> Evidence:
         lost = (static.use_at() - run.use_at()) / static.weights.sum()
         if lost.max() > 1e-9:
             j = int(lost.argmax())
-            both = [str(Fraction(float(r.utilisation_at()[j])).limit_denominator(1000)) for r in (run, static)]
+            both = [str(Fraction(float(r.use[j] / r.weights.sum())).limit_denominator(1000)) for r in (run, static)]
             return Evidence.of(
                 Part(
                     False,

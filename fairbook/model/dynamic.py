@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from fairbook.kernels import kernel
 from fairbook.model.allocation import Allocation, used_up
 from fairbook.model.exact import by_rule
 from fairbook.model.inputs import FloatArray, Names, as_tolerance, as_whole
-from fairbook.model.result import Result, called, labelled, position, use_columns
+from fairbook.model.result import Result, labelled, use_columns
 
 __all__ = ["DynamicAllocation"]
 
@@ -95,8 +94,8 @@ class DynamicAllocation(Result):
 
     @property
     def use(self) -> FloatArray:
-        """:meth:`use_at` after the last arrival, shape (m,)."""
-        return self.use_at()
+        """Resource in use after the last arrival, shape (m,)."""
+        return self.tasks @ self.demands
 
     @property
     def slack(self) -> FloatArray:
@@ -106,146 +105,102 @@ class DynamicAllocation(Result):
     @property
     def tasks(self) -> FloatArray:
         """Tasks after the last arrival, shape (n,); ``tasks @ demands`` is the resource in use. Cost O(n m)."""
-        return self.tasks_at(len(self.levels))
+        return self.shares_at() / self.demands.max(axis=1)
 
     @property
     def capacities(self) -> FloatArray:
         """Pool after the last arrival, shape (m,)."""
         return np.full(self.demands.shape[1], self.weights.sum())
 
-    def _step(self, k: int | None) -> int:
-        n = len(self.levels)
-        return n if k is None else as_whole(k, "k", 1, n)
+    @property
+    def dominant_shares(self) -> FloatArray:
+        """Largest part of the pool that each user holds after the last arrival, shape (n,)."""
+        return self.shares_at() / self.weights.sum()
+
+    def until(self, k: int | None = None) -> DynamicAllocation:
+        """Give the first k arrivals (from 1), by default all: what they say is of the moment after arrival k."""
+        k = len(self) if k is None else as_whole(k, "k", 1, len(self))
+        arrays = {name: getattr(self, name)[:k] for name in ("levels", "binding", "demands", "weights")}
+        return replace(self, **arrays, named_users=None if self.named_users is None else self.named_users[:k])
 
     def levels_at(self, k: int | None = None) -> FloatArray:
         """Level x_i^k / w_i of each of the first k users after arrival k, shape (k,). Cost O(k)."""
-        k = self._step(k)
+        levels = self.until(k).levels
         if not self.irrevocable:
-            return np.full(k, self.levels[k - 1])
-        return np.maximum.accumulate(self.levels[:k][::-1])[::-1]
+            return np.full(len(levels), levels[-1])
+        return np.maximum.accumulate(levels[::-1])[::-1]
 
     def shares_at(self, k: int | None = None) -> FloatArray:
         """Dominant-share units x_i^k of each of the first k users after arrival k, shape (k,). Cost O(k)."""
-        k = self._step(k)
         return self.levels_at(k) * self.weights[:k]
-
-    def dominant_shares_at(self, k: int | None = None) -> FloatArray:
-        """Largest part of the pool W_k that each of the first k users holds, shape (k,). Cost O(k)."""
-        k = self._step(k)
-        return self.shares_at(k) / self.weights[:k].sum()
-
-    @property
-    def dominant_shares(self) -> FloatArray:
-        """:meth:`dominant_shares_at` after the last arrival, shape (n,)."""
-        return self.dominant_shares_at()
 
     def tasks_at(self, k: int | None = None) -> FloatArray:
         """Tasks of each of the first k users after arrival k (from 1), shape (k,). Cost O(k m)."""
-        k = self._step(k)
-        largest = self.demands[:k, 0].copy()
-        for j in range(1, self.demands.shape[1]):  # numpy's max over a short last axis is ten times slower
-            np.maximum(largest, self.demands[:k, j], out=largest)
-        return self.shares_at(k) / largest
+        return self.until(k).tasks
 
     def use_at(self, k: int | None = None) -> FloatArray:
         """Resource in use after arrival k, shape (m,). Cost O(k m)."""
-        k = self._step(k)
-        return self.tasks_at(k) @ self.demands[:k]
-
-    def utilisation_at(self, k: int | None = None) -> FloatArray:
-        """Use divided by capacity after arrival k, shape (m,). Cost O(k m)."""
-        k = self._step(k)
-        return self.use_at(k) / self.weights[:k].sum()
+        return self.until(k).use
 
     def at(self, k: int) -> Allocation:
         """Give the allocation after arrival k (from 1), of the pool of that moment. Cost O(k m)."""
-        k = self._step(k)
-        tasks, capacity = self.tasks_at(k), float(self.weights[:k].sum())
-        return used_up(
-            tasks,
-            self.demands[:k],
-            self.weights[:k],
-            capacity,
-            capacity - tasks @ self.demands[:k],
-            self.users[:k],
-            self.resources,
-            self.mechanism,
-        )
-
-    @cached_property
-    def _exact_levels(self) -> Any:
-        if self.exact is None or len(self) > 100:
-            return None
-        return np.array([float(M) for M, *_ in by_rule(self.exact, demands=self.demands, weights=self.weights)])
+        one = self.until(k)
+        capacity, names = float(one.weights.sum()), (one.users, one.resources)
+        return used_up(one.tasks, one.demands, one.weights, capacity, one.slack, *names, self.mechanism)
 
     def raised_at(self, k: int | None = None) -> NDArray[np.int64]:
         """Arrival (from 1) at which each of the first k users last gained, shape (k,). Cost O(k)."""
-        k = self._step(k)
+        backwards = self.until(k).levels[::-1]
+        k = len(backwards)
         if not self.irrevocable:
             return np.full(k, k)
-        reversed_levels = self.levels[:k][::-1]
-        highest = np.maximum.accumulate(reversed_levels)
-        is_new = np.empty(k, dtype=bool)
-        is_new[0] = True
+        highest = np.maximum.accumulate(backwards)
         # the level equals M^t for the earliest t at which the maximum is attained: later equal M^t add nothing
-        is_new[1:] = reversed_levels[1:] >= highest[:-1]
-        arrival = np.where(is_new, np.arange(k, 0, -1), k + 1)
+        arrival = np.where(np.append(True, backwards[1:] >= highest[:-1]), np.arange(k, 0, -1), k + 1)
         return np.minimum.accumulate(arrival)[::-1]
-
-    def bottlenecks_at(self, k: int | None = None) -> NDArray[np.int64]:
-        """Resource that was used up when each of the first k users last gained, shape (k,). Cost O(k)."""
-        return self.binding[self.raised_at(k) - 1].astype(np.int64)
 
     @property
     def bottlenecks(self) -> NDArray[np.int64]:
-        """:meth:`bottlenecks_at` after the last arrival, shape (n,)."""
-        return self.bottlenecks_at()
+        """Resource that was used up when each user last gained, shape (n,)."""
+        return self.binding[self.raised_at() - 1].astype(np.int64)
 
-    def to_frame(self, k: int | None = None) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """Give one row a user: weight, tasks, use of each resource, the dominant one and its share, level, the arrival
         that set it, the bottleneck.
         """
-        k = self._step(k)
-        tasks, demands = self.tasks_at(k), self.demands[:k]
         return pd.DataFrame(
             {
-                "weight": self.weights[:k],
-                "tasks": tasks,
-                **use_columns(tasks[:, None] * demands, demands, self.weights[:k].sum(), self.resources),
-                "dominant_share": self.dominant_shares_at(k),
-                "level": self.levels_at(k),
-                "raised_at": self.raised_at(k),
-                "bottleneck": [self.resources[j] for j in self.bottlenecks_at(k)],
+                "weight": self.weights,
+                "tasks": self.tasks,
+                **use_columns(self.tasks[:, None] * self.demands, self.demands, self.weights.sum(), self.resources),
+                "dominant_share": self.dominant_shares,
+                "level": self.levels_at(),
+                "raised_at": self.raised_at(),
+                "bottleneck": [self.resources[j] for j in self.bottlenecks],
             },
-            index=labelled(self.users[:k], "user"),
+            index=labelled(self.users, "user"),
         )
 
-    def explain(self, user: Hashable, k: int | None = None) -> str:
-        """Say in one or two sentences why this user has this share after arrival k."""
-        k = self._step(k)
-        i = position(user, self.users[:k])
-        level, t = self.levels_at(k)[i], int(self.raised_at(k)[i])
-        text = f"{called(user)} runs {self.tasks_at(k)[i]:.6g} tasks at level {level:.6g} (1 is what it brought). "
+    def explain(self, user: Hashable) -> str:
+        """Say in one or two sentences why this user has this share after the last arrival."""
+        i = self._row(user)
+        level, t = self.levels_at()[i], int(self.raised_at()[i])
+        text = f"{user} runs {self.tasks[i]:.6g} tasks at level {level:.6g} (1 is what it brought). "
         if not self.irrevocable:
             return text + (
-                f"After arrival {k} all was shared out anew, with everyone at this level: "
-                f"then {called(self.resources[self.binding[k - 1]], 'resource')} was used up."
+                f"After arrival {len(self)} all was shared out anew, with everyone at this level: "
+                f"then {self.resources[self.binding[-1]]} was used up."
             )
-        stop = called(self.resources[self.binding[t - 1]], "resource")
-        text += f"Arrival {t} raised it to there: then {stop} was used up."
-        if t < k:
+        text += f"Arrival {t} raised it to there: then {self.resources[self.binding[t - 1]]} was used up."
+        if t < len(self):
             text += (
-                f" Since then newcomers have been raised no higher than {self.levels[t:k].max():.6g}, and what is "
+                f" Since then newcomers have been raised no higher than {self.levels[t:].max():.6g}, and what is "
                 "once allocated is not taken back."
             )
         return text
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
-        """:meth:`violations_at` after the last arrival: of all of them."""
-        return self.violations_at(rtol=rtol)
-
-    def violations_at(self, k: int | None = None, rtol: float = 1e-9) -> list[str]:
-        """List every way in which one of the first k allocations is not the optimum of (4), given the one before.
+        """List every way in which one of the allocations is not the optimum of (4), given the one before.
 
         At each arrival the pool must hold what all have, and the binding resource must be used up and needed by someone
         at the lowest level, so that M^k cannot rise. Then each step is right, and nobody lost anything. Uses only the
@@ -257,14 +212,13 @@ class DynamicAllocation(Result):
         -----
         Cost O(n m); the rule O(n^2 m) operations on fractions, once.
         """
-        k = self._step(k)
         rtol = as_tolerance(rtol)
-        levels, binding, m = self.levels[:k], self.binding[:k].astype(np.int64), self.demands.shape[1]
+        levels, binding, (n, m) = self.levels, self.binding.astype(np.int64), self.demands.shape
         there = (binding >= 0) & (binding < m)
-        use, needed = np.zeros((k, m)), np.zeros((k, m), np.bool_)
-        _follow(levels, self.demands[:k], self.weights[:k], self.irrevocable, use, needed)
-        pool, at = self.weights[:k].cumsum(), np.where(there, binding, 0)
-        full, steps = use[np.arange(k), at] >= pool * (1 - rtol), np.arange(k)
+        use, needed = np.zeros((n, m)), np.zeros((n, m), np.bool_)
+        _follow(levels, self.demands, self.weights, self.irrevocable, use, needed)
+        pool, at, steps = self.weights.cumsum(), np.where(there, binding, 0), np.arange(n)
+        full = use[steps, at] >= pool * (1 - rtol)
         found: list[tuple[int, str]] = []
         for t, j in np.argwhere(use > pool[:, None] * (1 + rtol)).tolist():
             found.append((t, f"{self.resources[j]}: {use[t, j]:.12g} in use of {pool[t]:.12g}"))
@@ -276,8 +230,8 @@ class DynamicAllocation(Result):
             found.append((t, f"{self.resources[binding[t]]} is said to bind but is not used up"))
         for t in np.flatnonzero(there & ~needed[steps, at]).tolist():
             found.append((t, f"nobody at the lowest level needs {self.resources[binding[t]]}"))
-        if self._exact_levels is not None:
-            exact = self._exact_levels[:k]
+        if self.exact is not None and n <= 100:
+            exact = np.array([float(M) for M, *_ in by_rule(self.exact, demands=self.demands, weights=self.weights)])
             for t in np.flatnonzero(~(np.abs(levels - exact) <= rtol * exact)).tolist():
                 found.append((t, f"the lowest level is {levels[t]:.12g} where {exact[t]:.12g} is the highest possible"))
         return [f"after arrival {t + 1}: {text}" for t, text in sorted(found)]

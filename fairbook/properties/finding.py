@@ -166,11 +166,11 @@ class Trajectory(DynamicAllocation):
 
     def levels_at(self, k: int | None = None) -> FloatArray:
         """Level of each of the first k users after arrival k, shape (k,), as stored."""
-        return self.steps[self._step(k) - 1]
+        return self.steps[len(self.until(k)) - 1]
 
     def raised_at(self, k: int | None = None) -> NDArray[np.int64]:
         """Arrival (from 1) at which each of the first k users last changed, shape (k,). Cost O(k^2)."""
-        k = self._step(k)
+        k = len(self.until(k))
         raised = np.arange(1, k + 1)
         for t in range(2, k + 1):
             changed = self.steps[t - 1][: t - 1] != self.steps[t - 2]
