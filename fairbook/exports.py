@@ -247,14 +247,11 @@ def _kubernetes(item: Any, by: str | None, of_all: str, into: Export) -> None:
     if kind == "Node":
         name = _name(_get(meta, "name"), "name")
         ready = [one.get("status") for one in _get(status, "conditions") or () if one.get("type") == "Ready"]
-        said = ""
+        taints = {one.get("effect") for one in _get(spec, "taints") or ()} & _TAINTS
+        said = "cordoned, or with a taint that keeps pods away, and counted"
         if ready and ready != ["True"]:
             said = _NOT_READY
-        elif _get(spec, "unschedulable"):  # which taints it as well
-            said = "cordoned, and counted"
-        elif {one.get("effect") for one in _get(spec, "taints") or ()} & _TAINTS:
-            said = "with a taint that keeps pods away, and counted"
-        if said:
+        if said == _NOT_READY or taints or _get(spec, "unschedulable"):
             into.notes.setdefault(said, []).append(name)
         if said != _NOT_READY:
             into.machines[name] = +_amounts(_get(status, "allocatable"))

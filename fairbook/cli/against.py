@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fairbook.cli.common import Refused, note, short
+from fairbook.cli.common import Refused, short
 from fairbook.cli.reports import Report
 from fairbook.cli.tables import Users
 
@@ -22,12 +22,6 @@ def against_now(report: Report, users: Users, pool: pd.Series) -> None:
         raise Refused(
             f"{users.table.source}: --against now needs a mechanism for one moment, and an export of a scheduler or a "
             "column 'running'"
-        )
-    over = users.held.sum(axis=0) > pool.to_numpy() * (1 + _SAME)
-    if over.any():
-        note(
-            f"what runs now exceeds the capacity of {', '.join(pool.index[over])}: is --capacity right, or is a "
-            "machine missing?"
         )
     columns, demands, n = users.columns, users.demands(), len(users.names)
     weights = users.spread(columns["weights"], 1.0) if "weights" in columns else np.ones(n)

@@ -27,10 +27,7 @@ def allocate(options: argparse.Namespace) -> int:
     if sources.count("-") > 1:
         raise Refused("only one file can be -, for stdin")
     users = read_users(options.table, options.user_column)
-    machines = machines_of(options, users)
-    given = make(options, users, machines)
-    if machines is not None and machines.others and "contributions" not in given.arguments:
-        note(f"{machines.table.source}: no task needs column {', '.join(map(repr, machines.others))}; left out")
+    given = make(options, users, machines_of(options, users))
     try:
         result, rows = given.run()
         report = _report(given, result, rows.copy(), options)
