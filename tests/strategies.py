@@ -68,25 +68,6 @@ def instances(draw: st.DrawFn, zeros: bool = True, max_n: int = 7, max_m: int = 
     return Instance(demands, weights, capacities, draw(st.lists(bound, min_size=n, max_size=n)))
 
 
-@st.composite
-def karma_cases(draw: st.DrawFn) -> dict[str, Any]:
-    """Draw three phases of small numbers, with bounds and credits."""
-    n, m = draw(st.integers(1, 4)), draw(st.integers(1, 2))
-    row = st.lists(st.integers(0, 3), min_size=m, max_size=m).filter(any)
-    bound = st.sampled_from([None, 0, 0.125, 1, 2])
-
-    def phases(one: Any) -> Any:
-        return st.lists(st.lists(one, min_size=n, max_size=n), min_size=3, max_size=3)
-
-    return {
-        "demands": draw(phases(row)),
-        "initial_credit": draw(st.lists(st.sampled_from([0.0, 0.25, 1.0, 1e6]), min_size=n, max_size=n)),
-        "capacities": draw(st.lists(st.integers(1, 3), min_size=m, max_size=m)),
-        "max_tasks": draw(phases(bound)),
-        "alpha": draw(st.sampled_from([0, 0.25, 0.5, 1])),
-    }
-
-
 def random_arrivals(
     rng: np.random.Generator, n: int, m: int, decades: float = 0.0, zeros: float = 0.0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -5,22 +5,22 @@ import pickle
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
 import fairbook as fb
 from fairbook.mechanisms.cbdrf import CreditRule, CreditRun, cbdrf_rule, grant_tasks_rule
-from tests.strategies import REPEATABLE, floats, instances, ratios
+from fairbook.mechanisms.pools import fractions
+from tests.strategies import REPEATABLE, floats, instances
 
 GRANTS = ("scaled", "weighted", "capped")
 HELD, PENALTIES, READINGS = ("returns", "stays"), ("step", "graded"), ("least", "mean", "dominant")
 COMBINATIONS = list(product(GRANTS, HELD, PENALTIES, READINGS))
-SHORT = settings(REPEATABLE, max_examples=8)
 RTOL = 1e-11
 POOL = [500.0, 50_000.0]  # the paper's CPU and memory
 
@@ -109,100 +109,53 @@ def test_nodes_too_far_apart_for_doubles_are_refused() -> None:
 # --------------------------------------------------------------------------------------- many phases, exact
 
 
-class Case(NamedTuple):
-    """A run in exact numbers: what cbdrf_rule takes, but for the four choices."""
-
-    demands: list[list[list[Fraction]]]
-    capacities: list[Fraction]
-    released: list[list[list[Fraction]]] | list[list[Fraction]]
-    rho: list[list[Fraction]]
-    step_up: Fraction
-    step_down: Fraction
-    initial_credit: Fraction
-    credit_cap: Fraction | None
-    credit_floor: Fraction
-
-
-@st.composite
-def cases(draw: st.DrawFn, phases: int = 6) -> Case:
-    """Draw runs of few distinct numbers: ratios often equal their threshold, credits often cap, floor and C_0."""
-    T, n, m = draw(st.integers(1, phases)), draw(st.integers(1, 4)), draw(st.integers(1, 3))
-    entry = st.one_of(st.just(Fraction(0)), ratios(4))
-    row = st.one_of(st.just([Fraction(0)] * m), *[st.lists(entry, min_size=m, max_size=m)] * 4)
-    phase = st.lists(row, min_size=n, max_size=n)
-    same_each_phase = draw(st.booleans())
-    demands = [draw(phase)] * T if same_each_phase else draw(st.lists(phase, min_size=T, max_size=T))
-    eta = st.one_of(st.sampled_from([Fraction(0), Fraction(1), Fraction(3, 4)]), TENTHS)
-    node = st.lists(eta, min_size=m, max_size=m) if draw(st.booleans()) else eta
-    released = draw(st.lists(st.lists(node, min_size=n, max_size=n), min_size=T, max_size=T))
-    threshold = st.one_of(st.just(Fraction(3, 4)), TENTHS)
-    rho = [[draw(threshold)] * n] * T
-    if draw(st.booleans()):
-        rho = draw(st.lists(st.lists(threshold, min_size=n, max_size=n), min_size=T, max_size=T))
-    start = draw(st.sampled_from([Fraction(1), Fraction(1, 2), Fraction(7), Fraction(1, 1000)]))
-    part = st.builds(lambda k: start * k / 10, st.integers(0, 10))
-    return Case(
-        demands,
-        draw(st.lists(ratios(), min_size=m, max_size=m)),
-        released,
-        rho,
-        draw(part),
-        draw(part),
-        start,
-        draw(st.one_of(st.none(), part.map(lambda p: start + p))),
-        draw(part),
-    )
-
-
-def run_both(case: Case, grant: Any, held: Any, penalty: Any, ratio: Any) -> tuple[CreditRun, CreditRun]:
-    exact = cbdrf_rule(**case._asdict(), held=held, grant=grant, penalty=penalty, ratio=ratio)
-    given = {name: None if value is None else floats(value) for name, value in case._asdict().items()}
-    given |= {name: float(given[name]) for name in list(given)[4:] if given[name] is not None}
-    found = fb.cbdrf(**given, held=held, grant=grant, penalty=penalty, ratio=ratio)
-    return found, exact
-
-
-def agree(found: CreditRun, exact: CreditRun, start: float) -> None:
-    assert same(
-        np.vstack([found.credit, found.final_credit]), np.vstack([exact.credit, exact.final_credit]), atol=1e-12 * start
-    )
-    assert same(found.credit_factor, exact.credit_factor, atol=1e-12)
-    assert ((found.credit_factor == 1) == (floats(exact.credit_factor) == 1)).all()  # not one rounding short of it
-    assert ((found.credit_factor == 0) == (floats(exact.credit_factor) == 0)).all()
-    assert same(found.pool, exact.pool, atol=1e-12)
-    assert same(found.drf_tasks, exact.drf_tasks, rtol=1e-9)
-    assert same(found.tasks, exact.tasks, rtol=1e-9)
+def drawn(seed: int) -> dict[str, Any]:
+    """Draw a run in few distinct numbers: ratios often equal their threshold, credits often cap, floor and C_0."""
+    rng = np.random.default_rng(seed)
+    T, n, m = rng.integers(1, [7, 5, 4])
+    tenths = fractions(range(11)) / 10
+    start = fractions(rng.choice([1, 2, 7]))[()] / 2
+    shape = [(T, n), (T, n, m)][seed % 2]
+    return {
+        "demands": fractions(rng.integers(0, 5, (T, n, m))) / 4 * (rng.random((T, n, 1)) < 0.8),
+        "capacities": fractions(rng.integers(1, 9, m)) / 3,
+        "released": np.where(
+            rng.random(shape) < 0.3, fractions([0, 1, "3/4"])[rng.integers(3)], rng.choice(tenths, shape)
+        ),
+        "rho": np.where(rng.random((T, n)) < 0.5, Fraction(3, 4), rng.choice(tenths, (T, n))),
+        "step_up": start * rng.choice(tenths),
+        "step_down": start * rng.choice(tenths),
+        "initial_credit": start,
+        "credit_cap": [None, start * (1 + rng.choice(tenths))][rng.integers(2)],
+        "credit_floor": start * rng.choice(tenths[:4]),
+    }
 
 
 @pytest.mark.parametrize(("grant", "held", "penalty", "ratio"), COMBINATIONS)
-@SHORT
-@given(case=cases())
-def test_runs_equal_exact_fractions_and_one_phase_at_a_time(
-    grant: Any, held: Any, penalty: Any, ratio: Any, case: Case
-) -> None:
-    found, exact = run_both(case, grant, held, penalty, ratio)
-    agree(found, exact, float(case.initial_credit))
-    assert found.violations() == []
-    names = [(user, phase) for user in found.users for phase in range(len(found))]
-    assert all(str(user) in found.explain(user, phase) for user, phase in names)
-    terms: dict[str, Any] = {
-        name: None if (value := getattr(case, name)) is None else float(value)
-        for name in ("step_up", "step_down", "initial_credit", "credit_cap", "credit_floor")
-    }
-    pool = fb.CbDrf(
-        found.tasks.shape[1], found.capacities, held=held, grant=grant, penalty=penalty, ratio=ratio, **terms
-    )
-    for t in range(len(found)):
-        assert (pool.pool == found.pool[t]).all()
-        assert (pool.credit == found.credit[t]).all()
-        assert (pool.credit_factor == found.credit_factor[t]).all()
-        allocation = pool.phase(found.demands[t])
-        assert (allocation.tasks == found.tasks[t]).all()
-        assert (allocation.bottlenecks == found.bottlenecks[t]).all()
-        pool = pickle.loads(pickle.dumps(pool))  # goes on digit for digit
-        pool.release(found.ratios[t] if found.ratios.shape[2] > 1 else found.ratios[t, :, 0], rho=floats(case.rho[t]))
-        assert pool.phases == t + 1
-    assert (pool.credit == found.final_credit).all()
+def test_runs_equal_exact_fractions_and_one_phase_at_a_time(grant: Any, held: Any, penalty: Any, ratio: Any) -> None:
+    readings = {"held": held, "grant": grant, "penalty": penalty, "ratio": ratio}
+    for seed in range(12):
+        case = drawn(seed)
+        exact = cbdrf_rule(**case, **readings)
+        numbers = {name: one if one is None else np.asarray(one, dtype=float)[()] for name, one in case.items()}
+        found = fb.cbdrf(**numbers, **readings)
+        for name in ("credit", "final_credit", "credit_factor", "pool", "drf_tasks", "tasks"):
+            assert same(getattr(found, name), getattr(exact, name), atol=1e-12), name
+        for mark in (0, 1):  # not one rounding short of it
+            assert ((found.credit_factor == mark) == (exact.credit_factor == mark)).all()
+        assert found.violations() == []
+        names = [(user, phase) for user in found.users for phase in range(len(found))]
+        assert all(str(user) in found.explain(user, phase) for user, phase in names)
+        pool = fb.CbDrf(found.tasks.shape[1], found.capacities, rule=replace(found.rule, rho=0.75))
+        for t, need in enumerate(found.demands):
+            assert (pool.pool == found.pool[t]).all()
+            assert (pool.credit == found.credit[t]).all()
+            allocation = pool.phase(need)
+            assert (allocation.tasks == found.tasks[t]).all()
+            assert (allocation.bottlenecks == found.bottlenecks[t]).all()
+            pool = pickle.loads(pickle.dumps(pool))  # goes on digit for digit
+            pool.release(numbers["released"][t], rho=numbers["rho"][t])
+        assert (pool.credit == found.final_credit).all()
 
 
 # ---------------------------------------------------------------------------------------------- the paper's figures
@@ -220,13 +173,9 @@ def random_demands(seed: int, phases: int, nodes: int) -> NDArray[np.float64]:
     ("up", "down", "cap", "floor"),
     [
         (10, 10, None, 0),
-        (10, 10, 100, 0),
         (10, 10, 150, 20),
-        (7, 30, None, 0),
         (30, 7, 100, 10),
         (1, 90, 100, 0),
-        (0, 10, None, 50),
-        (33, 33, 1000, 1),
     ],
 )
 def test_thousands_of_phases_equal_whole_numbers(up: int, down: int, cap: int | None, floor: int) -> None:
@@ -329,19 +278,8 @@ def test_forms_of_behaviour() -> None:
     assert (fb.cbdrf(demands).released == 1).all()
 
 
-@pytest.mark.parametrize("grant", GRANTS)
-def test_one_phase_of_a_run_is_an_allocation(grant: Any) -> None:
-    demands = random_demands(6, 5, 3)
-    found = fb.cbdrf(demands, capacities=POOL, released=[1, 0, 0.5], grant=grant)
-    for t in range(5):
-        again = fb.grant_tasks(demands[t], found.credit_factor[t], capacities=POOL, grant=grant)
-        one = found.at(t)
-        assert (one.tasks == again.tasks).all()
-        assert (one.bottlenecks == again.bottlenecks).all()
-        assert one.mechanism == again.mechanism == f"cbdrf, {grant}"
-        assert one.violations() == []
-    assert len(found) == 5
-    gone = fb.cbdrf(np.ones((2, 1, 1)), capacities=None, released=0.0, held="stays")
+def test_a_phase_without_some_resource_is_no_allocation() -> None:
+    gone = fb.cbdrf(np.ones((2, 1, 1)), released=0.0, held="stays")
     with pytest.raises(fb.InvalidInput, match="phase must be one whose pool"):
         gone.at(1)
 
@@ -380,10 +318,6 @@ def test_credits_at_the_ends_of_the_range(start: float) -> None:
     assert same(found.credit_factor[:, 0], np.maximum(np.arange(10, -2, -1) / 10, 0.2))
     assert (found.credit_factor[:, 1] == 1).all()
     assert found.violations() == []
-    for step in (0.0, 1e75):
-        far = fb.cbdrf(np.ones((5, 2, 1)), released=[0.0, 1.0], step_up=step, step_down=step, initial_credit=start)
-        assert np.isfinite(far.credit).all()
-        assert far.violations() == []
 
 
 def test_hundreds_of_nodes() -> None:

@@ -41,19 +41,6 @@ def check(pool: fb.DmfaSrq, rtol: float = 1e-9) -> None:
 # ----------------------------------------------------------------------------------------------------- arrivals
 
 
-@REPEATABLE
-@given(instances())
-def test_equals_the_batch_digit_for_digit(case: Instance) -> None:
-    demands, weights, _, _ = case.floats
-    batch = fb.dmfa_srq(demands, weights=weights)
-    pool = fb.DmfaSrq(demands.shape[1])
-    for k, (row, weight) in enumerate(zip(demands, weights, strict=True), start=1):
-        assert pool.arrive(k, row, weight) == batch.levels[k - 1]
-        assert (pool.levels == batch.levels_at(k)).all()
-        assert (pool.tasks == batch.tasks_at(k)).all()
-    check(pool)
-
-
 @pytest.mark.parametrize("m", [1, 3, 8, 9])
 def test_equals_the_batch_as_it_grows(m: int) -> None:
     demands, weights = random_arrivals(np.random.default_rng(m), 300, m, decades=6, zeros=0.3)

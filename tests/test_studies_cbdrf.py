@@ -10,42 +10,11 @@ import pytest
 
 from book.cbdrf import studies as study
 from book.common import results
-from book.common.runs import interval, stream
-from fairbook.mechanisms.cbdrf import cbdrf, cbdrf_rule, grant_tasks_rule
+from book.common.runs import stream
+from fairbook.mechanisms.cbdrf import cbdrf, grant_tasks_rule
 from fairbook.mechanisms.karma_pool import Karma
 
 POOL = np.array([500.0, 50_000.0])
-
-
-def table(frame: pd.DataFrame, column: str, resource: str = "CPU") -> np.ndarray:
-    """Give one row a node."""
-    return frame[frame["resource"] == resource].pivot(index="node", columns="phase", values=column).to_numpy()
-
-
-# ----------------------------------------------------------------------------------------------- the paper's figures
-
-
-def test_courses_of_other_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(study, "RANGES", ((20.0, 100.0), (1000.0, 9000.0)))  # either resource may be the dominant one
-    released = np.ones((6, 3))
-    released[:, 0] = 0.5
-    frame = study.course(released, 4, 7, grant="capped", held="stays")
-    ratios = []
-    for r in range(4):
-        demands = study.instance(stream(7, 6, 3, r), 3, 6).tolist()
-        run = cbdrf_rule(demands, capacities=[500, 50_000], released=released.tolist(), held="stays", grant="capped")
-        ratios.append(
-            [[float(a / b) for a, b in zip(*pair, strict=True)] for pair in zip(run.tasks, run.drf_tasks, strict=True)]
-        )
-        if r == 0:
-            amounts = [
-                [float(x) * d[0] for x, d in zip(*pair, strict=True)] for pair in zip(run.tasks, demands, strict=True)
-            ]
-            np.testing.assert_allclose(table(frame, "granted"), np.transpose(amounts), rtol=1e-9)
-    found = np.array(ratios)
-    for column, expected in (("ratio", found.mean(axis=0)), ("low", found.min(axis=0)), ("high", found.max(axis=0))):
-        np.testing.assert_allclose(table(frame, column), expected.T, rtol=1e-9)
-    assert (frame["high"] - frame["low"]).max() > 0.01  # with this grant what a node gets depends on the others
 
 
 # ------------------------------------------------------------------------------------------------- what it all costs
@@ -60,29 +29,6 @@ def simulate(demands: np.ndarray, released: np.ndarray, grant: str, held: str) -
 def rows_of(frame: pd.DataFrame, count: str, number: int, held: str, mechanism: str) -> pd.Series:
     part = frame[(frame[count] == number) & (frame["held"] == held) & (frame["mechanism"] == mechanism)]
     return part.set_index("measure")["mean"]
-
-
-def test_comparison_against_drf_phase_by_phase() -> None:
-    n, phases = 5, 14
-    frame = study.comparison(1, 3, n=n, phases=phases, defectors=(0, 2, 4))
-    demands = stream(3, n, 1, 0).uniform(0.1, 1.0, (phases, n, 2))
-    usual = simulate(demands, np.ones((phases, n)), "drf", "returns") * demands.max(axis=2)
-    for held, grant, count in product(("returns", "stays"), ("drf", "cbdrf", "weighted", "capped"), (0, 2, 4)):
-        released = np.ones((phases, n))
-        released[:, :count] = 0.0
-        tasks = simulate(demands, released, grant, held)
-        shares = tasks * demands.max(axis=2)
-        part = shares.mean(axis=0) / usual.mean(axis=0)
-        row = rows_of(frame, "defectors", count, held, grant)
-        expected = {
-            "utilisation": np.einsum("ti,tij->tj", tasks, demands).max(axis=1).mean(),
-            "complying": part[count:].mean(),
-        }
-        if count:
-            expected["defecting"] = part[:count].mean()
-        assert set(row.index) == set(expected)
-        for measure, value in expected.items():
-            assert row[measure] == pytest.approx(value, abs=1e-9), (held, grant, count, measure)
 
 
 #: What hoarders do at the end of an idle phase, and whether what they hold returns or stays.
@@ -124,21 +70,6 @@ def test_hoarding_against_drf_phase_by_phase() -> None:
             "switch": three[:, 2].sum() / two[:, 2].sum() - 1,
         }.items():
             assert found[measure] == pytest.approx(value, abs=1e-9), (*case, mechanism, measure)
-
-
-def test_means_and_intervals_are_over_runs() -> None:
-    singles = []
-    for r in range(3):
-        rng = stream(4, 4, 2, r)
-        demands, busy = rng.uniform(0.1, 1.0, (4, 2)), rng.random((20, 4)) < 0.5
-        usual, tasks = (useful(demands, busy, k, rule, "holds", "stays") for k, rule in ((0, "drf"), (2, "capped")))
-        singles.append((tasks.sum(axis=0) / usual.sum(axis=0))[2:].mean())
-    frame = study.hoarding(3, 4, n=4, phases=20, hoarders=(2,))
-    row = frame.query("mechanism == 'capped' and held == 'stays' and measure == 'honest'").iloc[0]
-    expected = interval(np.array(singles)[:, None]).iloc[0]
-    for column in ("mean", "low", "high"):
-        assert row[column] == pytest.approx(expected[column], abs=1e-9)
-    assert row["runs"] == 3
 
 
 def test_the_page_reads_the_stored_hoarders_rightly() -> None:
