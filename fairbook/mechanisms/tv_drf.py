@@ -252,7 +252,7 @@ def tv_drf(
 
     Cost of the heuristic, per task handed out on K machines: O(log n + m K) where they are at most 256, looked at one
     by one; more stand in a tree, O(log n + m log K) where what is free on them is spread evenly, at worst O(m K).
-    Besides, O(K (m + log K) + n m) a period; O(m K) for each user that is refused after a placement, to say what is
+    Besides, O(K (m + log K) + n m) a period; O(m K) for each user that is refused, to say what is
     missing; and for the amounts alone O(m) per user, period and distinct machine. All this where the tasks need the
     same resource first: where L different ones come first, m L numbers are kept of a machine in place of m. Memory
     O(K m L + T (K + n) m), but for ``placement``.

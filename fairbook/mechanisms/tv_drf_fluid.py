@@ -72,7 +72,10 @@ class Pieces(NamedTuple):
     group: Any
     count: Any  # tasks
     begin: Any
-    end: Any  # by the clock; a piece that does not move it is run at once with the next one that does, or not at all
+    end: Any  # by the clock
+    moves: (
+        Any  # whether it moves the clock; one that does not is run at once with the next one that does, or not at all
+    )
 
 
 def within_reach(left: Any, share: Any) -> Any:
@@ -86,7 +89,8 @@ def climb(left: Any, height: Any, level: Any) -> Pieces:
     end = level - level.min() + np.cumsum(left * height, axis=0)
     begin = np.vstack([level - level.min(), end[:-1]])
     user, group = np.nonzero((left > 0).T)
-    return Pieces(user, group, *(one[group, user] for one in (left, begin, end)))
+    at = group, user
+    return Pieces(user, group, left[at], begin[at], end[at], user >= 0)
 
 
 def rise(left: Any, share: Any, lack: Any, owned: Any, near: Any) -> Pieces:
@@ -108,7 +112,7 @@ def rise(left: Any, share: Any, lack: Any, owned: Any, near: Any) -> Pieces:
     clock = -(missing - places[:, :, :, None] * slope).max(axis=3)
     width, begin, end = (one.transpose(2, 1, 0) for one in (places[1:] - places[:-1], clock[:-1], clock[1:]))
     user, group, piece = np.nonzero((width > 0) & (begin < -near))
-    return Pieces(user, group, *(one[user, group, piece] for one in (width, begin, end)))
+    return Pieces(user, group, *(one[user, group, piece] for one in (width, begin, end, end - begin > near)))
 
 
 def fill(pieces: Pieces, share: Any, slack: Any, near: Any) -> tuple[Any, Any]:
@@ -117,10 +121,10 @@ def fill(pieces: Pieces, share: Any, slack: Any, near: Any) -> tuple[Any, Any]:
     What is left of a resource is none up to ``near``. Cost O((m + u) p m log p) for p pieces and u users who may not
     pass tasks that do not move the clock, as these do not fit or use up what the next ones, or others, need.
     """
-    user, group, count, begin, end = pieces
+    user, group, count, begin, end, moving = pieces
     takes, which = count[:, None] * share[group, user], np.arange(len(user))
     stops, reach = np.full(share.shape[1], DONE), np.full(share.shape[1], np.inf, dtype=takes.dtype)
-    moves = np.flatnonzero(end - begin > near)
+    moves = np.flatnonzero(moving)
     if not len(moves):
         return count * 0, stops
     to = np.minimum(np.searchsorted(moves, which), len(moves) - 1)  # whose clock a piece makes possible
@@ -128,7 +132,8 @@ def fill(pieces: Pieces, share: Any, slack: Any, near: Any) -> tuple[Any, Any]:
     toll, still = np.zeros_like(takes[moves]), leads & (moves[to] > which)
     np.add.at(toll, to[still], takes[still])
     user, begin, end = user[moves], begin[moves], end[moves]
-    need = takes[moves] / (end - begin)[:, None]
+    width = np.where(end > begin, end - begin, 1)  # in doubles a clock may stand still
+    need = takes[moves] / width[:, None]
 
     def use(clock: Any) -> Any:
         """What all take up to a clock; what is paid there, after it."""
@@ -163,7 +168,7 @@ def fill(pieces: Pieces, share: Any, slack: Any, near: Any) -> tuple[Any, Any]:
             steps = np.where(hit, np.maximum(free, 0 * free) / np.where(running > 0, running, 1), np.inf)
             clock = clock + steps.min()
             full |= hit & ((steps == steps.min()) | (free - running * steps.min() <= near))
-    part = np.maximum(np.minimum(end, reach[user]) - begin, 0) / (end - begin)
+    part = np.where(end <= reach[user], 1, np.maximum(np.minimum(end, reach[user]) - begin, 0) / width)
     return count * leads * np.where(still, part[to] > 0, part[to]), stops
 
 

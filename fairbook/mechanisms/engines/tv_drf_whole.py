@@ -78,16 +78,12 @@ class Stock(NamedTuple):
     left: FloatArray
     low: FloatArray
     # ^ What is left is the sum of these two, (K, m).
-    pool: FloatArray
-    # ^ What is left of the pool, (m,), where that is known.
-    known: NDArray[np.bool_]
     total: FloatArray
 
 
 def as_stock(machines: FloatArray) -> Stock:
     """Give machines before the first period."""
-    total = machines.sum(axis=0)
-    return Stock(machines, machines.copy(), machines * 0.0, total.copy(), np.zeros(1, np.bool_), total)
+    return Stock(machines, machines.copy(), machines * 0.0, machines.sum(axis=0))
 
 
 @kernel(INSIDE, _nrt=False, forceinline=True)
@@ -115,7 +111,6 @@ def _enter(users: Any, i: int, takes_part: bool, by_beta: bool) -> None:
 @kernel(INSIDE)
 def _empty(stock: Any, at: Any) -> None:
     """Begin a period: nothing is on any machine."""
-    stock.known[0] = False
     for k in range(len(stock.left)):
         for j in range(len(stock.total)):
             size = stock.machines[k, j]
@@ -167,7 +162,6 @@ def _next_group(users: Any, i: int, demands: Any, bounds: Any, weights: Any, tot
 def _take(stock: Any, at: Any, k: int, need: Any, i: int) -> None:
     """Put a task of user i on machine k."""
     left, low = stock.left, stock.low
-    stock.known[0] = False
     for j in range(need.shape[1]):  # Knuth's exact difference
         difference = left[k, j] - need[i, j]
         back = difference - left[k, j]
@@ -183,13 +177,11 @@ def _take(stock: Any, at: Any, k: int, need: Any, i: int) -> None:
 @kernel(INSIDE, _nrt=False)
 def _missing(stock: Any, need: Any, i: int) -> int:
     """Name the resource of which the pool as a whole has less left than the next task needs, or SPLIT."""
-    for j in range(len(stock.total) if not stock.known[0] else 0):
-        stock.pool[j] = 0.0
-        for k in range(len(stock.left)):
-            stock.pool[j] += stock.left[k, j]
-    stock.known[0] = True
     for j in range(len(stock.total)):
-        if stock.pool[j] < need[i, j] - stock.total[j] * FITS:
+        left = 0.0
+        for k in range(len(stock.left)):
+            left += stock.left[k, j]
+        if left < need[i, j] - stock.total[j] * FITS:
             return j
     return SPLIT
 
