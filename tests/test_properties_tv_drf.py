@@ -13,7 +13,6 @@ from book.common.runs import stream
 from book.tv_drf import checks_lies, judging, properties as judge
 from book.tv_drf.properties import RULES, Outcome, Workload
 from fairbook.errors import InvalidInput
-from tests.strategies import over_periods
 
 F = Fraction
 objects = partial(np.array, dtype=object)
@@ -71,20 +70,6 @@ def test_margins_by_hand(w: Workload, tasks: Any, alone: Any, margins: dict[str,
     assert {name: CHECKS[name](w, got) for name in margins} == margins
 
 
-@pytest.mark.parametrize("rule", ["fluid, expires", "fluid, waits", "fluid, no memory", "fluid, resources",
-                                  "fluid, no constraint, waits"])  # fmt: skip
-def test_floats_and_fractions_give_the_same_margins(rule: str) -> None:
-    rng = stream(7, 1)
-    for _ in range(25):
-        exact = judge.workloads(rng).in_fractions()
-        flat = exact.in_floats()
-        one, other = RULES[rule](flat, False), RULES[rule](exact, True)
-        for part in ("tasks", "shares", "amounts", "alone"):
-            assert np.allclose(getattr(one, part), getattr(other, part).astype(float), atol=1e-8), part
-        for name in ("sharing", "unserved", "above", "used up", "envy"):
-            assert np.isclose(float(CHECKS[name](flat, one)), float(CHECKS[name](exact, other)), atol=1e-6), name
-
-
 def test_whole_tasks_that_would_fit_elsewhere_are_seen() -> None:
     w = Workload.of([[[2], [3]]], [[1, 1]], [[3], [2]], HALF)
     got = replace(outcome(w, [[1, 0]], [[[0], [0]]]), placement=objects([[[1, 0], [0, 0]]]))
@@ -137,51 +122,6 @@ def test_a_search_starts_from_where_the_statement_speaks_and_keeps_what_is_no_wo
     assert found == (-1, 4, 4, 4)
     with pytest.raises(InvalidInput):
         lowest_margin(lambda x: x, lambda rng: 7, lambda rng, x: x - 1, evaluations=0, rng=stream(1))
-
-
-def test_the_order_in_which_tasks_are_given() -> None:
-    run = over_periods([[[2], [1]]], [[2, 2]], [[4]], [["3/4"], ["1/4"]], alone="whole_bundles")
-    assert run.order == [[0, 1, 1]]
-
-
-def test_courses_that_no_mechanism_makes_have_both_signs() -> None:
-    rng, signs = stream(8, 8), set()
-    for _ in range(60):
-        w = judge.workloads(rng)
-        got = RULES["any course, waits"](w, False)
-        assert (got.amounts.sum(axis=1) <= w.capacities * (1 + 1e-9)).all()
-        assert (got.left(w) >= -1e-9).all()
-        more = np.cumsum(got.tasks, axis=0) - np.cumsum(RULES["alone, waits"](w, False).tasks, axis=0)
-        signs |= set(np.sign(more.round(9)).ravel().tolist())
-    assert signs == {-1.0, 0.0, 1.0}
-
-
-@pytest.mark.parametrize("whole", [False, True])
-def test_samples_stay_in_the_domain_of_the_paper(whole: bool) -> None:
-    rng = stream(5, 5)
-    for _ in range(50):
-        w = judge.moved(rng, judge.workloads(rng, whole=whole, machines=(1, 3)), whole=whole)
-        assert all((values > 0).all() for values in (w.demands, w.tasks, *judge.lies(rng, w, 0, whole=whole)))
-        assert np.allclose(w.contributions.sum(axis=0), 1)
-        assert not whole or (w.tasks == np.floor(w.tasks)).all()
-        assert "demands" in str(w)
-
-
-def test_who_has_no_tasks_may_claim_some() -> None:
-    rng, claimed = stream(5, 6), 0
-    for _ in range(60):
-        w = judge.workloads(rng, idle=True)
-        assert (w.tasks[:, -1] > 0).all()
-        claimed += int((judge.lies(rng, w, 0, whole=False)[1][w.tasks[:, 0] == 0] > 0).sum())
-    assert claimed > 10
-
-
-def test_zeros_are_drawn_and_every_task_needs_something() -> None:
-    rng = stream(5, 7)
-    drawn = [judge.workloads(rng, zeros=True) for _ in range(60)]
-    assert all((w.demands.max(axis=2) > 0).all() for w in drawn)
-    assert any((w.demands == 0).any() for w in drawn)
-    assert any((w.tasks[:, -1] == 0).any() for w in drawn)
 
 
 def test_what_no_memory_keeps_is_lost_with_memory() -> None:

@@ -19,10 +19,10 @@ import fairbook as fb
 from book.common.oracle_drf import exact_tasks
 from book.tv_drf.oracle import lexicographic_run
 from fairbook.mechanisms.engines.nearest import S as BLOCK
-from fairbook.mechanisms.engines.tv_drf_alone import alone_by_tasks, coefficients
+from fairbook.mechanisms.engines.tv_drf_alone import coefficients
 from fairbook.mechanisms.readings import READINGS
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
-from tests.strategies import FEW, REPEATABLE, Periods, floats, over_periods, periods
+from tests.strategies import FEW, Periods, floats, over_periods, periods
 
 F = Fraction
 METHODS, FATES, ALONE = (READINGS["tv_drf"][name].values for name in ("method", "unserved", "alone"))
@@ -37,17 +37,11 @@ def fluid(case: Periods, alone: Any, unserved: Any) -> TvDrfRun:
 # ------------------------------------------------------------------------------------- fluid against its judges
 
 
-@REPEATABLE
-@given(periods(max_n=6, max_T=5, whole=True), st.sampled_from(ALONE), st.sampled_from(METHODS))
-def test_without_memory_each_period_is_the_first(case: Periods, alone: Any, method: Any) -> None:
-    demands, tasks, parts = case.floats
-    given_: dict[str, Any] = {"method": method, "alone": alone, "memory": False}
-    run = tv_drf(demands, tasks, np.ones((1, case.m)), parts, **given_)
-    for t in range(len(run)):
-        once = tv_drf(demands[t : t + 1], tasks[t : t + 1], np.ones((1, case.m)), parts, **given_)
-        for name in ("tasks", "amounts", "bottlenecks", "unserved"):
-            assert getattr(run, name)[t].tolist() == getattr(once, name)[0].tolist(), name
-    assert np.allclose(run.cumulative_shares, np.cumsum(run.amounts.max(axis=2) / run.weights, axis=0))
+@FEW
+@given(periods(max_n=5, max_T=1))
+def test_one_period_with_bounds_is_drf_with_bounds(case: Periods) -> None:
+    exact = exact_tasks(case.demands[0], case.parts, None, case.tasks[0])
+    assert np.allclose(fluid(case, "bundles", "expires").tasks[0], floats(exact), rtol=1e-9, atol=1e-10)
 
 
 @FEW
@@ -75,11 +69,7 @@ def test_programs_certify_their_rounds_on_machines_of_any_shape(seed: int, n: in
             assert one.prices.min() >= -1e-9
             assert one.user_prices.min() >= -1e-9
             assert len(one.fixed) > 0
-    use = np.einsum("tik,tij->tkj", oracle.on_machines, demands)
-    assert (use <= machines * (1 + 1e-6)).all()
-    assert np.allclose(oracle.on_machines.sum(axis=2), oracle.tasks, atol=1e-6)
-    if alone == "bundles":
-        assert (oracle.sharing_coefficients >= 1 - 1e-6).all()
+    assert alone != "bundles" or (oracle.sharing_coefficients >= 1 - 1e-6).all()
 
 
 def test_machines_of_one_shape_are_one_pool() -> None:
@@ -87,10 +77,7 @@ def test_machines_of_one_shape_are_one_pool() -> None:
     demands, tasks = rng.uniform(0.1, 1, (3, 4, 2)), rng.uniform(0, 2, (3, 4))
     machines, parts = np.array([[1.0, 2.0], [0.5, 1.0], [3.0, 6.0]]), rng.dirichlet(np.ones(4), 3).T
     run = tv_drf(demands, tasks, machines, parts, method="lexicographic")
-    oracle = lexicographic_run(demands, tasks, machines, parts)
-    assert np.allclose(run.tasks, oracle.tasks, atol=1e-6)
-    merged = tv_drf(demands, tasks, machines.sum(axis=0)[None], run.weights, method="lexicographic")
-    assert np.allclose(run.tasks, merged.tasks, rtol=1e-9)
+    assert np.allclose(run.tasks, lexicographic_run(demands, tasks, machines, parts).tasks, atol=1e-6)
 
 
 # ------------------------------------------------------------------------------------------------- whole tasks
@@ -114,16 +101,6 @@ def agrees(run: TvDrfRun) -> None:
     assert run.violations() == []
 
 
-def test_ample_small_tasks_come_close_to_the_fluid() -> None:
-    rng = np.random.default_rng(5)
-    demands, tasks = rng.uniform(0.5, 1, (4, 6, 2)), rng.uniform(0, 1, (4, 6))
-    flat = tv_drf(demands, tasks, [[1, 1]], np.full(6, 1 / 6), method="lexicographic")
-    for grain in (100, 10_000):
-        run = tv_drf(demands / grain, np.floor(tasks * grain), [[1, 1]], np.full(6, 1 / 6))
-        assert np.abs(run.tasks / grain - flat.tasks).max() <= 20 / grain
-        assert run.violations() == []
-
-
 @pytest.mark.parametrize(("m", "unserved"), [(1, "waits"), (2, "expires"), (3, "waits")])
 def test_many_machines_stand_in_blocks_and_nothing_changes(m: int, unserved: Any) -> None:
     # more machines than a block holds; powers of two; tasks that do not need the first resource, too
@@ -133,18 +110,6 @@ def test_many_machines_stand_in_blocks_and_nothing_changes(m: int, unserved: Any
     machines = np.array([rng.permutation([0.5] * 192 + [2.5] * 96) for _ in range(m)]).T
     assert len(machines) > BLOCK
     agrees(tv_drf(demands, rng.integers(40, 80, (2, 4)), machines, [0.25] * 4, unserved=unserved, placement=True))
-
-
-def test_machines_alike_count_as_one() -> None:
-    rng = np.random.default_rng(4)
-    demands, tasks = rng.uniform(0.1, 1, (3, 3, 2)), rng.integers(1, 9, (3, 3))
-    few, some = rng.uniform(0.5, 1, (2, 2)), rng.dirichlet(np.ones(3), 2).T
-    pick = [1, 0, 1, 1, 0]
-    run = tv_drf(demands, tasks, few[pick], some[:, pick], method="heuristic")
-    own, left = np.zeros_like(demands), np.zeros((2, 3, 3))
-    given_ = demands, tasks.astype(float), few[pick], np.ascontiguousarray(some[:, pick])
-    alone_by_tasks(*given_, False, False, 1e-12, own, *left)
-    assert np.allclose(run.alone, own, rtol=1e-12)
 
 
 def test_long_queues_of_large_and_tiny_groups_lose_nothing() -> None:
@@ -171,30 +136,6 @@ def test_alone_on_several_machines_equals_fractions(alone: Any) -> None:
         run = tv_drf(demands, tasks, machines, floats(parts), method="heuristic", alone=alone, unserved=unserved)
         assert np.allclose(run.alone, floats(exact.alone), rtol=0, atol=1e-10)
         assert run.violations() == []
-        # half a task or a whole one more or less, and beta with it, does not go unnoticed
-        t, i = (int(rng.integers(size)) for size in tasks.shape)
-        other = run.alone.copy()
-        other[t, i] = np.maximum(other[t, i] + rng.choice([-1, -0.5, 0.5, 1]) * demands[t, i], 0)
-        if (np.abs(other - run.alone) > 1e-6).any():
-            beta = coefficients(run.amounts, other)
-            told = replace(run, alone=other, sharing_coefficients=beta, below_one=(beta < 1 - 1e-12).any(axis=1))
-            assert told.violations() != []
-
-
-# --------------------------------------------------------------------------------------------------- reductions
-
-
-@REPEATABLE
-@given(periods(max_n=5, max_T=1))
-def test_one_period_with_bounds_is_drf_with_bounds(case: Periods) -> None:
-    demands, tasks, parts = case.floats
-    run = fluid(case, "bundles", "expires")
-    some = (demands[0] > 0).any(axis=1)
-    expected = fb.drf(demands[0][some], weights=parts[some], capacities=np.ones(case.m), max_tasks=tasks[0][some])
-    exact = exact_tasks(case.demands[0], case.parts, None, case.tasks[0])
-    assert np.allclose(run.tasks[0], floats(exact), rtol=1e-9, atol=1e-10)
-    assert np.allclose(run.tasks[0][some], expected.tasks, rtol=1e-9, atol=1e-10)
-    assert run.at(0).violations() == []
 
 
 # --------------------------------------------------------------------------------------------------- by hand
@@ -448,19 +389,14 @@ def test_names_are_kept_and_matched() -> None:
     assert mixed.contributions.tolist() == run.contributions.tolist() == [[1, 0], [0, 1]]
     assert (run.users, run.resources, run.named_machines) == (("ann", "bob"), ("cpu", "memory"), ("left", "right"))
     assert run.at(1).users == run.users
-    for unnamed in (machines.to_numpy(), machines.reset_index(drop=True)):
-        assert tv_drf(frames, tasks, unnamed, parts).named_machines == ("left", "right")
-    assert tv_drf(frames, tasks, machines.reset_index(drop=True), parts.to_numpy()).named_machines == (0, 1)
+    assert tv_drf(frames, tasks, machines.to_numpy(), parts).named_machines == ("left", "right")
     placed = run.placement_frame()["tasks"]
-    assert placed.index.names == ["period", "user", "machine"]
     there = np.argwhere(run.placement)
     assert placed.to_dict() == {(t, users[i], hosts[k]): run.placement[t, i, k] for t, i, k in there}
     with pytest.raises(fb.InvalidInput, match=r"^placement must be True"):
         mixed.placement_frame()
     frame = run.to_frame()
     assert frame["sharing_coefficient"].tolist() == run.sharing_coefficients.ravel().tolist()
-    names = {-1: "own bound", 0: "cpu", 1: "memory"}
-    assert frame["bottleneck"].tolist() == [names[stop] for stop in run.bottlenecks.ravel().tolist()]
     assert {"own bound", "cpu"} <= set(frame["bottleneck"])
 
 
@@ -616,22 +552,12 @@ def test_what_is_too_far_apart_for_doubles_is_refused_and_right_in_fractions() -
     assert run.violations() == []
 
 
-#: Each would run for minutes.
-LONG = {
-    "heuristic": "[[[1e-6]]], [[9e8]], [[1000]], [1]",
-    "fluid": "random.uniform(0.5, 1, (60_000, 4, 2)), np.full((60_000, 4), 3.0), [[1, 1]], [0.25] * 4, "
-    "method='lexicographic', unserved='waits'",
-}
-
-
-@pytest.mark.parametrize("what", LONG)
-def test_an_interrupt_is_heard(what: str) -> None:
+def test_an_interrupt_is_heard() -> None:
     code = (
-        "import signal, numpy as np, fairbook as fb\nfrom fairbook import kernels\n"
+        "import signal, fairbook as fb\nfrom fairbook import kernels\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a job in the background may ignore it
-        "random, kernels.MOST = np.random.default_rng(1), 0\n"
-        "short = lambda d, t, *rest, **how: fb.tv_drf(d[:2], np.minimum(t[:2], 5), *rest, **how)\n"
-        f"short({LONG[what]})\nprint('compiled', flush=True)\nfb.tv_drf({LONG[what]})\n"
+        "kernels.MOST = 0\nrun = lambda tasks: fb.tv_drf([[[1e-6]]], [[tasks]], [[1000]], [1])\n"
+        "run(5)\nprint('compiled', flush=True)\nrun(9e8)\n"  # for minutes
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:

@@ -28,7 +28,7 @@ class Accounts:
 
     def __init__(self, demands: Any, tasks: Any, pool: Any, weights: Any, alone: Any, waits: bool, memory: bool):
         self.demands, self.submitted, self.pool, self.alone = demands, tasks, pool, alone
-        self.waits, self.memory = waits, memory
+        self.weights, self.waits, self.memory = weights, waits, memory
         self.height = (demands / pool).max(axis=2) / weights  # equations (4) and (5): what one task adds to G
         self.left, self.tasks, self.unserved, self.shares = np.zeros((4, *tasks.shape), tasks.dtype)  # left: of groups
         self.level, self.past = np.zeros((2, *weights.shape), tasks.dtype)  # G, and G of what no longer counts
@@ -211,8 +211,14 @@ def flow(accounts: Accounts, ahead: tuple[Any, Any], sure: bool, near: Any) -> N
 
 
 def _take(accounts: Accounts, now: slice, slack: Any, group: Any, user: Any, ran: Any, near: Any) -> Any:
-    """Run tasks of groups, the first of which is that of ``now``; give what is left of the pool."""
+    """Run tasks of groups, the first of which is that of ``now``; give what is left of the pool.
+
+    A group of which only rounding leaves something over has run.
+    """
     taken = accounts.run(group + now.start, user, ran) / accounts.pool
-    accounts.left[now][accounts.left[now] <= near * accounts.submitted[now]] = 0
-    left = slack - taken.sum(axis=0)
-    return np.maximum(left, 0 * left)
+    left, size, all_of_it = accounts.left[now], accounts.height[now] * accounts.weights, accounts.submitted[now]
+    over = (left * size <= near * (1 + all_of_it * size)) & (left < all_of_it)
+    accounts.tasks[accounts.t] += (left * over).sum(axis=0)
+    left[over] = 0
+    rest = slack - taken.sum(axis=0)
+    return np.maximum(rest, 0 * rest)
