@@ -136,4 +136,4 @@ def over_periods(
     below = [any(beta < 1 for beta in row) for row in betas]
     order = [[i for i, _ in pairs] for pairs in run.placed]
     more = {"sharing_coefficients": betas, "placement": placed, "below_one": below, "order": order}
-    return SimpleNamespace(**run._asdict(), **more)
+    return SimpleNamespace(**vars(run), **more)

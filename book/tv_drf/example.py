@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from book.tv_drf.users import Alone
-from fairbook.mechanisms.tv_drf import Course, sharing_coefficient, tv_drf_rule
+from fairbook.mechanisms.tv_drf import sharing_coefficient, tv_drf_rule
+from fairbook.mechanisms.tv_drf_fluid import Accounts
 from fairbook.model.exact import as_fractions
 
 
@@ -34,7 +35,7 @@ EXAMPLE = Example(((50, 50), (50, 50)), (((2, 1), (1, 1)), ((5, 5), (20, 10))), 
 
 
 @lru_cache(maxsize=2000)
-def example_run(alone: str, counts: tuple[int, int], size: int = 50) -> Course:
+def example_run(alone: str, counts: tuple[int, int], size: int = 50) -> Accounts:
     """Run the example in fractions on machines of ``size``.
 
     ``counts`` are the tasks that A and B submit in the second period, which the text has lost.
@@ -47,43 +48,43 @@ def _sum(rows: Any) -> list[Fraction]:
     return [sum(column) for column in zip(*rows, strict=True)]
 
 
-def _used(run: Course, user: int, tasks: int) -> list[Fraction]:
+def _used(run: Accounts, user: int, tasks: int) -> list[Fraction]:
     """Give all that a user has used once it has run so many tasks of period 2, (m,)."""
     return _sum([run.amounts[0, user], [tasks * d for d in EXAMPLE.demands[1][user]]])
 
 
-def _owned(run: Course, user: int) -> list[Fraction]:
+def _owned(run: Accounts, user: int) -> list[Fraction]:
     """Give what a user would have had alone in both periods, (m,)."""
     return _sum(run.alone[:, user])
 
 
-def _betas(run: Course, tasks: tuple[int, int]) -> tuple[Fraction, ...]:
+def _betas(run: Accounts, tasks: tuple[int, int]) -> tuple[Fraction, ...]:
     """Give the coefficients once so many tasks of period 2 have run."""
     return tuple(sharing_coefficient(_used(run, i, tasks[i]), _owned(run, i)) for i in (0, 1))
 
 
-def _ran(run: Course, t: int) -> list[Fraction]:
+def _ran(run: Accounts, t: int) -> list[Fraction]:
     """Give the tasks that A and B have run in a period."""
     return list(run.tasks[t])
 
 
-def _order(run: Course) -> list[int]:
+def _order(run: Accounts) -> list[int]:
     """List whose turn it was in the second period."""
     return [user for user, _ in run.placed[1]]
 
 
-def _end(run: Course, t: int) -> list[Any]:
+def _end(run: Accounts, t: int) -> list[Any]:
     """Give both coefficients at the end of a period."""
     return [sharing_coefficient(_sum(run.amounts[: t + 1, i]), _sum(run.alone[: t + 1, i])) for i in (0, 1)]
 
 
-def _first_of_a(run: Course) -> int:
+def _first_of_a(run: Accounts) -> int:
     """What A is given in the second period before B is given anything, of each resource: five times the tasks."""
     order = _order(run)
     return 5 * (order.index(1) if 1 in order else len(order))
 
 
-def _after_first(run: Course) -> tuple[Any, ...]:
+def _after_first(run: Accounts) -> tuple[Any, ...]:
     """Tasks of the first period, and what is left of each resource."""
     return (*_ran(run, 0), *_sum(run.free[0]))
 

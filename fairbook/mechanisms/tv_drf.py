@@ -34,7 +34,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -68,10 +68,12 @@ def distance(task: Any, free: Any, machine: Any, pool: Any, near: Any) -> Any:
 
 def heuristic(
     accounts: Accounts, machines: Any, coefficient: Callable[..., Any], near: Any, prefer: Iterable[tuple[int, int]]
-) -> tuple[Any, list[tuple[int, int]]]:
-    """Algorithm 1 in one period: what is left on machines, and (user, machine) of each whole task, in order."""
+) -> None:
+    """Algorithm 1 in one period; writes down what is left on machines, and (user, machine) of each task, in order."""
     placed: list[tuple[int, int]] = []
     free, pool, wish = machines.copy(), accounts.pool, Counter(prefer)
+    accounts.free.append(free)
+    accounts.placed.append(placed)
     active = set(range(len(accounts.level)))
     while active := {i for i in active if (accounts.left[:, i] > 0).any()}:
         beta = {i: coefficient(accounts.used[i], accounts.owned[i]) for i in active}
@@ -86,27 +88,13 @@ def heuristic(
         if not far:  # it no longer takes part in this period
             active.remove(i)
             short = task > free.sum(axis=0) + near * pool
-            accounts.stops[accounts.t, i] = short.argmax() if short.any() else SPLIT
+            accounts.bottlenecks[accounts.t, i] = short.argmax() if short.any() else SPLIT
             continue
         best = [k for k in far if far[k] == min(far.values())]
         k = next((k for k in best if wish[i, k] > 0), best[0])
         free[k] -= accounts.run(s, i, 1)
         placed.append((i, k))
         wish[i, k] -= 1
-    return free, placed
-
-
-class Course(NamedTuple):
-    """What the rule comes to in T periods for n users; numbers of the kind that was given."""
-
-    tasks: Any  # (T, n), like the next one
-    cumulative_shares: Any
-    amounts: Any  # (T, n, m), like the next one
-    alone: Any
-    unserved: Any  # (T, n), like the next one
-    bottlenecks: Any
-    free: Any  # left of machines, (T, K, m); whole tasks only, like the next one
-    placed: list[list[tuple[int, int]]]  # user and machine of each task, period by period
 
 
 def tv_drf_rule(
@@ -123,12 +111,12 @@ def tv_drf_rule(
     coefficient: Callable[..., Any] = sharing_coefficient,
     prefer: Sequence[Iterable[tuple[int, int]]] = (),
     near: Any = 0,
-) -> Course:
+) -> Accounts:
     """TV-DRF period by period: Algorithm 1 in whole tasks, or the optimum of (9) in one pool; floats or fractions.
 
     Arguments are those of :func:`tv_drf`; weights sum to 1. ``prefer`` is a placement to follow, period by period,
     where users or machines are exactly tied: there rounding decides in an engine. The part ``near`` of a machine may be
-    overdrawn, and of a group be left over.
+    overdrawn, and of a group be left over. Returns the accounts of all users after all periods.
 
     Cost of whole tasks O(n m + K m) each. Fluid: :func:`~fairbook.mechanisms.tv_drf_fluid.fill`, in each period for all
     groups of tasks that wait; fractions grow with each user and period, to some thousands of digits.
@@ -154,17 +142,14 @@ def tv_drf_rule(
     asked = tasks if alone == "resources" else most
     own, *ahead = amounts_alone(demands, asked, machines, contributions, alone, waits, near)
     accounts = Accounts(demands, most, pool, weights, own, waits, memory)
-    free, placed = [], []
     if not whole:
         flow(accounts, (ahead[0], ahead[1]), never_below(alone, waits, memory), near)
     for t in range(len(tasks) if whole else 0):
         accounts.begin(t)
-        left, one = heuristic(accounts, machines, coefficient, near, prefer[t] if prefer else ())
+        heuristic(accounts, machines, coefficient, near, prefer[t] if prefer else ())
         accounts.end()
-        free.append(left)
-        placed.append(one)
-    over = accounts.unserved + np.cumsum(tasks - most, axis=0) if waits else tasks - accounts.tasks
-    return Course(accounts.tasks, accounts.shares, accounts.amounts, own, over, accounts.stops, np.array(free), placed)
+    accounts.unserved = accounts.unserved + np.cumsum(tasks - most, axis=0) if waits else tasks - accounts.tasks
+    return accounts
 
 
 def _exact(values: Any) -> Any:
@@ -351,7 +336,7 @@ def by_rule(case: Case, method: TvMethod, exact: bool) -> dict[str, Any]:
     placement = np.zeros((*case.bounds.shape, len(machines)), dtype=np.int32)
     for t, one in enumerate(run.placed):
         np.add.at(placement[t], tuple(np.array(one, dtype=int).reshape(-1, 2).T), 1)
-    return found | {"machine_use": (machines - run.free).astype(float), "placement": placement}
+    return found | {"machine_use": (machines - np.array(run.free)).astype(float), "placement": placement}
 
 
 def by_task(case: Case, placement: bool) -> dict[str, Any]:

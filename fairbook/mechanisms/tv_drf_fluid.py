@@ -30,9 +30,13 @@ class Accounts:
         self.demands, self.submitted, self.pool, self.alone = demands, tasks, pool, alone
         self.weights, self.waits, self.memory = weights, waits, memory
         self.height = (demands / pool).max(axis=2) / weights  # equations (4) and (5): what one task adds to G
-        self.left, self.tasks, self.unserved, self.shares = np.zeros((4, *tasks.shape), tasks.dtype)  # left: of groups
+        # tasks left of groups, run, and left over at the end; G
+        self.left, self.tasks, self.unserved, self.cumulative_shares = np.zeros((4, *tasks.shape), tasks.dtype)
         self.level, self.past = np.zeros((2, *weights.shape), tasks.dtype)  # G, and G of what no longer counts
-        self.amounts, self.stops = np.zeros_like(demands), np.full(tasks.shape, IDLE)
+        self.amounts, self.bottlenecks = np.zeros_like(demands), np.full(tasks.shape, IDLE)
+        # of whole tasks, period by period: what is left on machines, (K, m), and user and machine of each
+        self.free: list[Any] = []
+        self.placed: list[list[tuple[int, int]]] = []
         self.used, self.owned = np.zeros((2, *demands[0].shape), demands.dtype)
 
     def begin(self, t: int) -> None:
@@ -41,7 +45,7 @@ class Accounts:
         if not self.waits:
             self.left[:t] = 0
         self.left[t] = self.submitted[t]
-        self.stops[t] = np.where((self.left > 0).any(axis=0), DONE, IDLE)
+        self.bottlenecks[t] = np.where((self.left > 0).any(axis=0), DONE, IDLE)
         if not self.memory:
             self.past, self.level = self.past + self.level, self.level * 0
             self.used, self.owned = self.used * 0, self.owned * 0
@@ -62,7 +66,7 @@ class Accounts:
 
     def end(self) -> None:
         """End a period: write down G, and tasks left over."""
-        self.shares[self.t], self.unserved[self.t] = self.past + self.level, self.left.sum(axis=0)
+        self.cumulative_shares[self.t], self.unserved[self.t] = self.past + self.level, self.left.sum(axis=0)
 
 
 class Pieces(NamedTuple):
@@ -203,7 +207,7 @@ def flow(accounts: Accounts, ahead: tuple[Any, Any], sure: bool, near: Any) -> N
         pieces = climb(within_reach(left, some), accounts.height[now], accounts.level)
         ran, stops = fill(pieces, some, slack, near)
         _take(accounts, now, slack, pieces.group, pieces.user, ran, near)
-        accounts.stops[t] = np.where((left > 0).any(axis=0), stops, accounts.stops[t])
+        accounts.bottlenecks[t] = np.where((left > 0).any(axis=0), stops, accounts.bottlenecks[t])
         accounts.end()
         lack = lack - accounts.amounts[t] / pool
         if sure:
