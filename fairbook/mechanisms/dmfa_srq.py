@@ -12,7 +12,6 @@ the lowest level (dominant share / weight) is raised as far as the pool allows, 
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from typing import Any, Literal
@@ -27,8 +26,6 @@ from fairbook.model.allocation import Allocation, used_up
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.exact import by_rule, exact_instance
 from fairbook.model.inputs import (
-    LARGEST,
-    SMALLEST,
     FloatArray,
     Named,
     as_demands,
@@ -41,23 +38,31 @@ from fairbook.model.inputs import (
     per_resource,
     per_user,
 )
-from fairbook.model.instance import takes_instance
+from fairbook.model.instance import check_choice, takes_instance
 from fairbook.model.result import labels_or_positions, position
 
 __all__ = ["DmfaSrq", "dmfa_srq", "dmfa_srq_rule", "exact_levels", "static_optimum", "static_optimum_rule"]
 
 
-def lower_highest(levels: dict[int, Any], need: Sequence[Any], pool: Any) -> None:
-    """Lower the highest levels to the largest common one at which all fits: all rise to it at once, from zero."""
-    order, common, left = sorted(levels, key=lambda i: levels[i]), 0 * pool, [pool] * len(need[0])
-    for place, i in enumerate(order):
-        growth = [sum(column) for column in zip(*(need[other] for other in order[place:]), strict=True)]
-        step = min([levels[i] - common, *(x / g for x, g in zip(left, growth, strict=True) if g > 0)])
-        common += step
-        left = [x - g * step for x, g in zip(left, growth, strict=True)]
-        if common < levels[i]:
+#: What becomes of what a user who departs has brought.
+Contribution = Literal["leaves", "stays"]
+
+
+def lower_highest(levels: dict[Any, Any], need: Any, left: list[Any]) -> None:
+    """Lower the highest levels to the largest common one at which nothing is overdrawn."""
+    order, rate, lowered = sorted(levels, key=lambda i: levels[i], reverse=True), [0 * x for x in left], None
+    for i, below in zip(order, [*order[1:], None]):
+        if all(x >= 0 for x in left):
             break
-    levels.update({i: min(y, common) for i, y in levels.items()})
+        rate = [r + d for r, d in zip(rate, need[i], strict=True)]
+        floor = 0 * levels[i] if below is None else levels[below]
+        drops = [-x / r if r > 0 else levels[i] for x, r in zip(left, rate, strict=True) if x < 0]
+        lowered = max(levels[i] - max(drops), floor)
+        left[:] = [x + r * (levels[i] - lowered) for x, r in zip(left, rate, strict=True)]
+        if lowered > floor:
+            break
+    if lowered is not None:
+        levels.update({i: min(y, lowered) for i, y in levels.items()})
 
 
 def raise_lowest(levels: dict[int, Any], need: Sequence[Any], left: list[Any]) -> tuple[Any, int]:
@@ -82,7 +87,7 @@ def dmfa_srq_rule(
     *,
     weights: Any,
     events: Sequence[int] | None = None,
-    contribution: Literal["leaves", "stays"] = "leaves",
+    contribution: Contribution = "leaves",
 ) -> list[tuple[Any, int, dict[int, Any]]]:
     """Model (4) of Zhang et al. 2016: after each event M^k, the resource that stops it, and the level of each user.
 
@@ -113,9 +118,7 @@ def dmfa_srq_rule(
             had, gone = levels.pop(user), weights[user] if contribution == "leaves" else 0 * pool
             pool -= gone
             left = [x + had * d - gone for x, d in zip(left, need[user], strict=True)]
-            if any(x < 0 for x in left) and levels:
-                lower_highest(levels, need, pool)
-                left = [pool - sum(need[i][j] * y for i, y in levels.items()) for j in range(m)]
+            lower_highest(levels, need, left)
         lowest, stop = raise_lowest(levels, need, left) if levels else (0 * pool, -1)
         table.append((lowest, stop, dict(levels)))
     return table
@@ -288,19 +291,6 @@ def exact_levels(demands: Sequence[Sequence[Any]], weights: Sequence[Any]) -> li
     return [M for M, *_ in dmfa_srq_rule(rows, weights=amounts)]
 
 
-@kernel()
-def _anew(demands: Any, weights: Any, levels: Any, binding: Any) -> None:
-    """Share out all that is there at each arrival, from what all need for a level of one. Cost O(n m)."""
-    pool, need = 0.0, np.zeros(demands.shape[1])
-    for k in range(len(weights)):
-        pool += weights[k]
-        scale = weights[k] / demands[k].max()
-        for j in range(len(need)):
-            need[j] += demands[k, j] * scale
-        binding[k] = need.argmax()
-        levels[k] = pool / need[binding[k]]
-
-
 @takes_instance
 def static_optimum(demands: Any, *, weights: Any, engine: Engine = "fast") -> DynamicAllocation:
     """Share out everything anew at each arrival: the static optimum, equation (5) of Zhang et al. 2016.
@@ -338,8 +328,8 @@ def static_optimum(demands: Any, *, weights: Any, engine: Engine = "fast") -> Dy
     if engine == "plain":
         levels, binding = _told(by_rule(static_optimum_rule, demands=named.values, weights=amounts))
     else:
-        levels, binding = np.empty(len(amounts)), np.empty(len(amounts), dtype=np.int32)
-        _anew(named.values, amounts, levels, binding)
+        need = (named.values * (amounts / named.values.max(axis=1))[:, None]).cumsum(axis=0)  # for a level of one
+        levels, binding = amounts.cumsum() / need.max(axis=1), need.argmax(axis=1).astype(np.int32)
     return DynamicAllocation(
         levels,
         binding,
@@ -383,13 +373,10 @@ class DmfaSrq:
     def __init__(self, resources: int | Sequence[str]) -> None:
         number, given = names_or_number(resources, "resources")
         self.resources: tuple[Hashable, ...] = labels_or_positions(given, number)
-        self._users: list[Hashable] = []  # in order of arrival
-        self._present: set[Hashable] = set()  # the same, to look up
-        self._demands: list[list[float]] = []
-        self._weights: list[float] = []
-        self._start: list[int] = []  # first user of each group on the stack
-        self._level: list[float] = []
+        self._users: dict[Hashable, tuple[list[float], float]] = {}  # demand and weight, in order of arrival
+        self._level: list[float] = []  # of each group on the stack
         self._rate: list[list[float]] = []
+        self._size: list[int] = []
         self._slack = [0.0] * number
         self._left_behind = 0.0  # brought by users who have gone
 
@@ -419,14 +406,20 @@ class DmfaSrq:
     @property
     def levels(self) -> FloatArray:
         """Level of each user present, shape (n,)."""
-        return np.repeat(self._level, np.diff([*self._start, len(self)]))
+        return np.repeat(self._level, self._size)
+
+    @property
+    def _demands(self) -> FloatArray:
+        return np.array([need for need, _ in self._users.values()]).reshape(-1, len(self.resources))
+
+    @property
+    def _weights(self) -> FloatArray:
+        return np.array([weight for _, weight in self._users.values()])
 
     @property
     def tasks(self) -> FloatArray:
         """Tasks of each user present, shape (n,)."""
-        if not self._users:
-            return np.zeros(0)
-        return self.levels * self._weights / np.array(self._demands).max(axis=1)
+        return self.levels * self._weights / self._demands.max(axis=1)
 
     @property
     def slack(self) -> FloatArray:
@@ -452,24 +445,15 @@ class DmfaSrq:
         """
         m = len(self.resources)
         row = per_resource(demand, m, None if self.resources == tuple(range(m)) else self.resources, "demand")
-        need = row.tolist()
-        if not all(d == 0.0 or SMALLEST <= d <= LARGEST for d in need) or not any(need):
-            check_demands(row, "demand")
-        sure = isinstance(weight, float) and SMALLEST <= weight <= LARGEST
-        amount = float(weight) if sure else as_positive(weight, "weight")
-        check_newcomer(user, self._present)
-        scale = amount / max(need)
-        self._start.append(len(self))
-        self._users.append(user)
-        self._present.add(user)
-        self._demands.append(need)
-        self._weights.append(amount)
+        check_demands(row, "demand")
+        amount = as_positive(weight, "weight")
+        check_newcomer(user, self._users)
+        self._users[user] = row.tolist(), amount
         self._slack = [x + amount for x in self._slack]
-        self._level.append(0.0)
-        self._rate.append([d * scale for d in need])
+        self._push(0.0, row.tolist(), amount)
         return self._raise_lowest()
 
-    def depart(self, user: Hashable, contribution: Literal["leaves", "stays"] = "leaves") -> None:
+    def depart(self, user: Hashable, contribution: Contribution = "leaves") -> None:
         """Let a user go, together with what it brought or without.
 
         Parameters
@@ -485,64 +469,47 @@ class DmfaSrq:
         -----
         Cost O(n m).
         """
-        if not isinstance(contribution, str) or contribution not in ("leaves", "stays"):
-            raise InvalidInput("contribution", "must be 'leaves' or 'stays'", contribution)
-        i = position(user, self._users)
-        user = self._users[i]
-        group = bisect_right(self._start, i) - 1
+        check_choice(contribution, "contribution", Contribution)
+        i = position(user, self.users)
+        levels = dict(enumerate(np.delete(self.levels, i).tolist()))
+        _, amount = self._users.pop(self.users[i])
         if contribution == "stays":
-            self._left_behind += self._weights[i]
-        del self._users[i], self._demands[i], self._weights[i]
-        self._present.remove(user)
-        self._start[group + 1 :] = [first - 1 for first in self._start[group + 1 :]]
-        first, last = self._start[group], [*self._start, len(self)][group + 1]
-        if first == last:
-            del self._start[group], self._level[group], self._rate[group]
-        else:  # add up anew: subtraction would leave the rounding error of the larger sum
-            rows = np.array(self._demands[first:last])
-            self._rate[group] = (rows * (self._weights[first:last] / rows.max(axis=1))[:, None]).sum(axis=0).tolist()
-        capacity = self.capacity
-        if not self._users:
-            self._slack = [capacity] * len(self._slack)
-            return
-        slack = capacity - self.tasks @ np.array(self._demands)  # anew, for the same reason
+            self._left_behind += amount
+        demands, weights, capacity = self._demands, self._weights, self.capacity
+        need = demands * (weights / demands.max(axis=1))[:, None]
+        slack = capacity - np.array([*levels.values()]) @ need  # anew, for a difference would keep rounding errors
         slack[np.abs(slack) < 1e-14 * capacity] = 0.0
         if contribution == "stays":  # then only rounding can be below zero, and nobody is to lose for that
             np.maximum(slack, 0.0, out=slack)
-        self._slack = self._lower_highest(slack).tolist()
-        self._raise_lowest()
+        self._slack = slack.tolist()
+        lower_highest(levels, need.tolist(), self._slack)
+        self._slack = [max(x, 0.0) for x in self._slack]
+        self._level, self._rate, self._size = [], [], []
+        for level, row, weight in zip(levels.values(), demands.tolist(), weights.tolist(), strict=True):
+            self._push(level, row, weight)
+        if levels:
+            self._raise_lowest()
+
+    def _push(self, level: float, need: list[float], weight: float) -> None:
+        """Put a user on the stack, into the group on top where that has its level."""
+        rate = [d * (weight / max(need)) for d in need]
+        if self._level and self._level[-1] == level:
+            self._rate[-1] = [one + more for one, more in zip(self._rate[-1], rate, strict=True)]
+            self._size[-1] += 1
+        else:
+            self._level.append(level)
+            self._rate.append(rate)
+            self._size.append(1)
 
     def _raise_lowest(self) -> float:
         top, _ = _rise.py_func(len(self._level) - 1, self._level, self._rate, self._slack)
-        del self._start[top + 1 :], self._level[top + 1 :], self._rate[top + 1 :]
+        self._size[top:] = [sum(self._size[top:])]
+        del self._level[top + 1 :], self._rate[top + 1 :]
         return self._level[-1]
-
-    def _lower_highest(self, slack: FloatArray) -> FloatArray:
-        """Lower the highest group, merging it with each it comes down to, until nothing is overdrawn; what is left."""
-        while (slack < 0).any():
-            rate = np.array(self._rate[0])
-            with np.errstate(divide="ignore", invalid="ignore"):
-                drop = float(np.where(slack < 0, -slack / rate, 0.0).max())
-            floor = self._level[1] if len(self._level) > 1 else 0.0
-            if self._level[0] - drop >= floor:
-                self._level[0] -= drop
-                return np.where(slack < 0, np.maximum(slack + rate * drop, 0.0), slack + rate * drop)
-            slack = slack + rate * (self._level[0] - floor)
-            self._rate[1] = (rate + self._rate[1]).tolist()
-            del self._start[1], self._level[0], self._rate[0]
-        return slack
 
     def allocation(self) -> Allocation:
         """Give the present allocation; a user's bottleneck is the scarcest resource that it needs."""
         if not self._users:
             raise InvalidInput("allocation", "needs at least one user in the pool", 0)
-        return used_up(
-            self.tasks,
-            np.array(self._demands),
-            np.array(self._weights),
-            self.capacity,
-            self.slack,
-            self.users,
-            self.resources,
-            "dmfa_srq",
-        )
+        pool = (self._demands, self._weights, self.capacity, self.slack)
+        return used_up(self.tasks, *pool, self.users, self.resources, "dmfa_srq")
