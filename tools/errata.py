@@ -52,16 +52,15 @@ def where(see: list[str]) -> str:
     return ", ".join(dict.fromkeys(found))
 
 
-def link(one: str, text: str = "") -> str:
+def link(one: str, text: str = "", look: str = "") -> str:
     """Lead to the row of a claim."""
-    return f'<a href="{one.split(".")[0]}/ledger.html#{anchor(one)}">{text or one}</a>'
+    return f'<a class="{look}" href="{one.split(".")[0]}/ledger.html#{anchor(one)}">{text or one}</a>'
 
 
 def badge(one: str, text: str = "") -> str:
     """Lead to the row of a claim, in the colour of its verdict."""
     verdict = ledger().loc[one, "verdict"]
-    href = f"{one.split('.')[0]}/ledger.html#{anchor(one)}"
-    return f'<a class="{classes(verdict)}" href="{href}">{text or verdict}</a>'
+    return link(one, text or verdict, classes(verdict))
 
 
 def entry(name: str) -> str:

@@ -6,9 +6,9 @@ copied. The theme asks the browser to preload its icon fonts in a way that brows
 style sheets load the same fonts anyway, so the hints are taken out.
 """
 
-import importlib.util
 import re
 import shutil
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +17,12 @@ UNNEEDED = {"all-packages.js", "mhchem.js", "physics.js"}
 FONT_HINT = re.compile(r'\s*<link rel="preload" as="font"[^>]*>')
 
 
-def mathjax_folder() -> Path:
-    """Return the folder with MathJax inside the installed sphinx-mathjax-offline."""
-    spec = importlib.util.find_spec("sphinx-mathjax-offline")
-    if spec is None or spec.origin is None:
-        raise RuntimeError("sphinx-mathjax-offline is not installed: `make setup` installs it")
-    return Path(spec.origin).parent / "static" / "mathjax"
-
-
 def finish(app: Any, failure: Exception | None) -> None:
     """Copy what the pages need into the built book, and take the font hints out of the pages."""
     if failure is not None or app.builder.format != "html":
         return
-    output, source = Path(app.outdir), mathjax_folder()
+    output = Path(app.outdir)
+    source = Path(str(distribution("sphinx-mathjax-offline").locate_file("sphinx-mathjax-offline/static/mathjax")))
     for pattern in NEEDED:
         for path in sorted(source.glob(pattern)):
             copied = output / "_static" / "mathjax" / path.relative_to(source)
