@@ -134,7 +134,7 @@ _SMALL = {
     "dynamic_drf": 4.0,
     "static_optimum": 2.0,
     "cbdrf": 60.0,
-    "karma": 40.0,
+    "karma": 115.0,
     "tv_drf": 30.0,
     "gdrf": 50.0,
     "drfh": 30.0,

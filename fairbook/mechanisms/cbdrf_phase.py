@@ -17,7 +17,6 @@ from fairbook.mechanisms.pools import fractions
 from fairbook.mechanisms.readings import Grant
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (
-    SMALLEST,
     FloatArray,
     Names,
     as_capacities,
@@ -61,8 +60,8 @@ def scaled(demands: Array, psi: Array, pool: Array, drf_tasks: Array, stops: Arr
 
 
 def weighted(demands: Array, psi: Array, pool: Array) -> tuple[Array, Array]:
-    """Give DRF with weights psi; who has less than a double can tell beside the largest gets nothing."""
-    some = (psi > 0) & (psi >= SMALLEST * psi.max())
+    """Give DRF with weights psi; who has no credit gets nothing."""
+    some = psi > 0
     tasks, stops = 0 * psi, np.full(len(psi), UNSTOPPED)
     if some.any():
         tasks[some], stops[some] = fill(demands[some], pool, psi[some] / psi.max())
@@ -196,7 +195,7 @@ def grant_tasks(
         The pool. Default: ones.
     grant : {"scaled", "weighted", "capped"}
         ``"scaled"``: psi times the DRF amount; nobody gets the rest (the paper's equation (7)).
-        ``"weighted"``: DRF with the credit factors as weights (ours); below 1e-75 of the largest a factor counts as 0.
+        ``"weighted"``: DRF with the credit factors as weights (ours).
         ``"capped"``: a punished node gets psi times what it could run alone on an equal part of the pool; DRF shares
         the rest among the nodes in good standing (ours).
     engine : {"fast", "plain"}
