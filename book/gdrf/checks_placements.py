@@ -12,42 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from book.common.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Part, claim
+from book.common.claims.registry import FULL, Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import in_words, sampled, sampled_claim, witnessed
 from book.common.packing import packs
 from book.common.runs import stream
-from book.gdrf.properties import (
-    BROKEN,
-    RULES,
-    Case,
-    Filling,
-    Outcome,
-    Rule,
-    cases,
-    compare_with_judge,
-    envy_in_queue,
-    envy_up_to_one,
-    first_round,
-    gain_of_lie,
-    held_after,
-    least_used_first,
-    level_within_one,
-    maximality,
-    on_own_parts,
-    pareto_optimality,
-    printed_algorithm,
-    queue_rounds,
-    roomy_machine,
-    rounds_of_one,
-    search_case,
-    search_lie_in,
-    shares_in_queue,
-    sharing_incentive,
-    side_by_side,
-    slots_lost_by_lie,
-)
+from book.gdrf import properties as props
+from book.gdrf.properties import BROKEN, RULES, Case, Filling, Outcome, Rule
 
 Vector = Sequence[Any]
+
+
+def single(holds: bool, grade: Any, found: str, size: int, witness: Any = None) -> Evidence:
+    """Give the evidence of one part."""
+    return Evidence.of(Part(holds, grade, found, size, witness=witness))
 
 
 def rule_named(name: str) -> Mechanism:
@@ -59,8 +36,8 @@ def rule_named(name: str) -> Mechanism:
 
 #: What is judged, and what must be told from it.
 QUEUES: dict[str, Any] = {
-    "mechanism": Mechanism("queue of GDRF", queue_rounds),
-    "mutant": Mechanism("queue that passes one user over", partial(queue_rounds, skips=0)),
+    "mechanism": Mechanism("queue of GDRF", props.queue_rounds),
+    "mutant": Mechanism("queue that passes one user over", partial(props.queue_rounds, skips=0)),
 }
 
 
@@ -97,20 +74,20 @@ def _about_the_queue(check: Callable[..., Any], *, largest: int = 9, **about: An
         demands = _users(rng, at, 1 if at // 2 % 2 else largest - 1, largest)  # similar users in every other case
         bounds = _bounds(rng, at, len(demands))
         queue = judged.run(demands, 12, exact=at % 10 == 0, bounds=bounds)
-        margin = check(demands, queue) if check is envy_in_queue else check(queue)
+        margin = check(demands, queue) if check is props.envy_in_queue else check(queue)
         words = f"Users {demands} who want at most {bounds}: margin {margin}."
         return Part(False, "witness", words, at + 1) if margin < 0 else margin
 
 
 _about_the_queue(
-    first_round,
+    props.first_round,
     id="gdrf.round_one",
     locator="Section 2.4",
     statement="If everybody asks for a VM, the first round gives every user a slot.",
     proof="thm-gdrf-first-round",
 )
 _about_the_queue(
-    rounds_of_one,
+    props.rounds_of_one,
     id="gdrf.rounds.similar",
     locator="Section 2.4",
     statement="Where amounts lie within a factor 1 + eps, every round before round 1 + 1/eps through which everybody "
@@ -118,7 +95,7 @@ _about_the_queue(
     proof="prop-gdrf-rounds",
 )
 _about_the_queue(
-    level_within_one,
+    props.level_within_one,
     id="gdrf.queue",
     locator="Section 2.2, Algorithm 2",
     statement="At the end of a round through which all are in, nobody has more resource than another who wants more by "
@@ -127,7 +104,7 @@ _about_the_queue(
     kind="algorithm",
 )
 _about_the_queue(
-    envy_in_queue,
+    props.envy_in_queue,
     id="gdrf.envy.one",
     locator="beyond the paper (section 2.4)",
     statement="At the end of a round through which all are in, nobody who wants more could run more VMs than it has on "
@@ -137,11 +114,9 @@ _about_the_queue(
 )
 
 
-def _printed_slots(demands: tuple[Vector, ...], pool: Vector, rounds: int, bounds: Sequence[int]) -> list[list[int]]:
+def _printed_slots(case: Case, rounds: int, bounds: Sequence[int]) -> list[list[int]]:
     """Algorithm 2 as it is printed: all who have least get a slot, or as many as there are slots, by the ranking."""
-    n, table = len(demands), []
-    tops = [[Fraction(d) / s for d, s in zip(row, pool, strict=True)] for row in demands]
-    ranking = sorted(range(n), key=lambda i: (-max(tops[i]), -sum(tops[i]) / max(tops[i])))
+    n, table, demands, ranking = len(case.demands), [], case.demands, case.ranking
     held = [0] * n
     for _ in range(rounds):
         left, row = n, [0] * n
@@ -167,19 +142,18 @@ def _printed_slots(demands: tuple[Vector, ...], pool: Vector, rounds: int, bound
 )
 def _batches(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
     demands = _users(rng, at, 1, 5)
-    room = roomy_machine(demands, 8)
-    tops = [[Fraction(d) / s for d, s in zip(row, room, strict=True)] for row in demands]
-    if len({(max(top), sum(top)) for top in tops}) < len(demands):
+    case = Case(demands, (props.roomy_machine(demands, 8),))
+    if len({(max(row), sum(row)) for row in case.shares}) < len(demands):
         return None  # the lot decides
     bounds = _bounds(rng, at, len(demands)) or [99] * len(demands)
-    one_by_one = [list(row) for row in judged.run(demands, 8, room, bounds=bounds).rounds]
-    return _printed_slots(demands, room, 8, bounds)[: len(one_by_one)] == one_by_one
+    one_by_one = [list(row) for row in judged.run(demands, 8, case.machines[0], bounds=bounds).rounds]
+    return _printed_slots(case, 8, bounds)[: len(one_by_one)] == one_by_one
 
 
 def _share_margin(rng: np.random.Generator, judged: Mechanism, at: int) -> Any:
     demands = _users(rng, at, 1, 9)
-    room = roomy_machine(demands, 12, rng.integers(1, 6, len(demands[0])).tolist())
-    return shares_in_queue(demands, room, judged.run(demands, 12, room, bounds=_bounds(rng, at, len(demands))))
+    room = props.roomy_machine(demands, 12, rng.integers(1, 6, len(demands[0])).tolist())
+    return props.shares_in_queue(demands, room, judged.run(demands, 12, room, bounds=_bounds(rng, at, len(demands))))
 
 
 @claim(
@@ -193,9 +167,8 @@ def _share_margin(rng: np.random.Generator, judged: Mechanism, at: int) -> Any:
 )
 def _apart(effort: Effort, judged: Mechanism) -> Evidence:
     reached, cell = ((1, 0), (1, 2)), (300, 600)
-    slots = held_after(judged.run(reached, 12, cell))[-1]
-    tops = [max(Fraction(t * d, s) for d, s in zip(row, cell, strict=True))
-            for t, row in zip(slots, reached, strict=True)]  # fmt: skip
+    slots = props.held_after(judged.run(reached, 12, cell))[-1]
+    tops = [t * max(row) for t, row in zip(slots, Case(reached, (cell,)).shares, strict=True)]
     return Evidence.of(
         sampled(
             _share_margin,
@@ -227,7 +200,7 @@ def _apart(effort: Effort, judged: Mechanism) -> Evidence:
     statement="A user who overstates its demand has at no end of a round more slots than with the truth.",
     proof="prop-gdrf-lie",
     mechanism=QUEUES["mechanism"],
-    mutant=Mechanism("least dominant share", partial(queue_rounds, least="dominant_share")),
+    mutant=Mechanism("least dominant share", partial(props.queue_rounds, least="dominant_share")),
     key=23,
     share=20,
     said="{count} random sets of 2 to 6 users, half with bounds, through 12 rounds: no lie gains a slot.",
@@ -239,7 +212,7 @@ def _slots(rng: np.random.Generator, judged: Mechanism, at: int) -> Any:
     if at == 0:  # a tie for the last slot of a round, which the larger GDRW wins
         demands, said = ((4, 1), (4, 2), (2, 2)), (4, 3)
     bounds = _bounds(rng, at, len(demands))
-    lost = slots_lost_by_lie(demands, said, 12, partial(judged.run, bounds=bounds))
+    lost = props.slots_lost_by_lie(demands, said, 12, partial(judged.run, bounds=bounds))
     words = f"Users {in_words(demands)} who want at most {bounds}: saying {in_words(said)} gains {-lost} slots."
     return Part(False, "witness", words, 1) if lost < 0 else True
 
@@ -261,12 +234,11 @@ def _free(case: Case, outcome: Outcome) -> list[tuple[Any, ...]]:
 def _past_a_less_used_one(case: Case, outcome: Outcome) -> str:
     """Name the first task that goes past a less used machine, and f and the use of each machine before it."""
     firsts = [Outcome.of(case, outcome.placed[:t]) for t in range(len(outcome.placed) + 1)]
-    before = next(a for a, b in zip(firsts, firsts[1:], strict=False) if least_used_first(case, b) < 0)
+    before = next(a for a, b in zip(firsts, firsts[1:], strict=False) if props.least_used_first(case, b) < 0)
     words = []
     for j, (machine, free) in enumerate(zip(case.machines, _free(case, before), strict=True)):
-        tops = [max(Fraction(d, s) for d, s in zip(case.demands[i], case.pool, strict=True))
-                for i, at in before.placed if at == j]  # fmt: skip
-        shares, used = sum(tops, Fraction(0)), 1 - Fraction(sum(free), sum(machine))
+        shares = sum((max(case.shares[i]) for i, at in before.placed if at == j), Fraction(0))
+        used = 1 - Fraction(sum(free), sum(machine))
         words.append(f"machine {j + 1} has f = ({shares})^({used}) = {float(shares) ** float(used):.3f}")
     task = len(before.placed)
     return (f"Before VM {task + 1}, which goes to machine {outcome.placed[task][1] + 1}, {', '.join(words)}; "
@@ -278,9 +250,7 @@ def _room(case: Case, outcome: Outcome) -> str:
     left, filling = _free(case, outcome), Filling(case, outcome.placed)
     room = [f"user {i + 1} on machine {j + 1}" for i, j in product(range(len(case.demands)), range(len(left)))
             if filling.fits(i, j)]  # fmt: skip
-    shares = ([[Fraction(x, s) for x, s in zip(row, case.pool, strict=True)] for row in rows]
-              for rows in (case.demands, case.machines))  # fmt: skip
-    users, machines = (in_words([row.index(max(row)) + 1 for row in rows]) for rows in shares)
+    users, machines = (in_words([row.index(max(row)) + 1 for row in rows]) for rows in (case.shares, case.parts))
     return (f"Left is {in_words(left)}: room for {', '.join(room)}. The resource of the largest share is {users} for "
             f"the users, {machines} for the machines")  # fmt: skip
 
@@ -307,28 +277,25 @@ def _envied(case: Case, outcome: Outcome) -> str:
 
 
 def _alone(case: Case, outcome: Outcome) -> str:
-    return f"Each on its part of every machine, they would run {in_words(Outcome.of(case, on_own_parts(case)).tasks)}"
+    alone = Outcome.of(case, props.on_own_parts(case)).tasks
+    return f"Each on its part of every machine, they would run {in_words(alone)}"
 
 
 def _about_outcomes(
     name: str,
-    locator: str,
     statement: str,
     check: Callable[[Case, Outcome], Any],
-    rule: str,
     mutant: str,
     *,
+    rule: str = "gdrf",
+    locator: str = "Section 2.4",
     variant: str = "as stated",
-    kind: Kind = "statement",
     proof: str | None = None,
     witness: Case | None = None,
     says: Callable[[Case, Outcome], str] = _room,
     share: int = 4,
 ) -> None:
-    """Register a statement about what a rule has placed at the end; one with a witness is refuted by it.
-
-    ``says`` words what is wrong in it.
-    """
+    """Register a statement about what a rule has placed at the end; a witness refutes it, and ``says`` why."""
 
     def told(case: Case, outcome: Outcome, margin: Any) -> str:
         placed = f"VMs {in_words(outcome.tasks)}, placed (user on machine) {_course(outcome)}"
@@ -337,7 +304,7 @@ def _about_outcomes(
     @claim(
         id=f"gdrf.{name}",
         locator=locator,
-        kind=kind,
+        kind="extension" if locator.startswith("beyond") else "statement",
         variant=variant,
         statement=statement,
         proof=proof,
@@ -347,62 +314,46 @@ def _about_outcomes(
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
         if against := witnessed(judged, witness, check, told, lambda c, found: c.as_data(judged.name, found.tasks)):
             return against
-        margin, where, done, _ = search_case(
-            lambda c: check(c, judged.run(c, False)),
-            evaluations=effort.evaluations // share,
-            rng=stream(effort.seed, 16),
-        )
+        search = partial(props.search_case, evaluations=effort.evaluations // share, rng=stream(effort.seed, 16))
+        margin, where, done, _ = search(lambda c: check(c, judged.run(c, False)))
         if margin < 0:
             exact = check(where, judged.run(where, True))
-            return Evidence.of(Part(exact >= 0, "witness", f"{where}: margin {exact}.", done))
-        return Evidence.of(
-            Part(
-                True,
-                "search",
-                f"Local search over cases of 2 to 4 users and 1 to 4 machines ({done} runs) "
-                f"found nothing; smallest margin {in_words(margin)}.",
-                done,
-            )
-        )
+            return single(exact >= 0, "witness", f"{where}: margin {exact}.", done)
+        words = f"Local search over cases of 2 to 4 users and 1 to 4 machines ({done} runs) found nothing"
+        return single(True, "search", f"{words}; smallest margin {in_words(margin)}.", done)
 
 
 _about_outcomes(
     "f.least_used",
-    "Section 1.3",
     "The machine with the largest f is the least used one of those with room.",
-    least_used_first,
-    "gdrf",
+    props.least_used_first,
     "least used machine",
+    locator="Section 1.3",
     variant="for every VM; the paper says, as far as possible",
     witness=Case(((1, 1),), ((2, 2), (6, 6))),
     says=_past_a_less_used_one,
 )
 _about_outcomes(
     "maximal.nearest",
-    "Section 2.4",
     "At the end nobody who wants more could get one more VM while all stay where they are.",
-    maximality,
-    "gdrf",
+    props.maximality,
     "last task taken back",
     variant="nearest type",
     proof="thm-gdrf-maximal",
 )
 _about_outcomes(
     "maximal.printed",
-    "Section 2.4",
     "At the end nobody who wants more could get one more VM while all stay where they are.",
-    maximality,
-    "gdrf_same",
+    props.maximality,
     "gdrf",
+    rule="gdrf_same",
     variant="Algorithm 3 as printed",
     witness=Case(((2, 1),), ((4, 2), (2, 4))),
 )
 _about_outcomes(
     "pareto",
-    "Section 2.4",
     "At the end nobody could get more and all others keep the number of their VMs, wherever VMs are put.",
-    pareto_optimality,
-    "gdrf",
+    props.pareto_optimality,
     "largest packing",
     variant="VMs may move",
     witness=Case(((2,), (3,)), ((4,), (3,))),
@@ -411,43 +362,36 @@ _about_outcomes(
 )
 _about_outcomes(
     "envy.end",
-    "beyond the paper (section 2.4)",
     "At the end nobody could run more VMs than it has on what another holds, less one VM of the other.",
-    envy_up_to_one,
-    "gdrf",
+    props.envy_up_to_one,
     "nothing placed",
-    kind="extension",
+    locator="beyond the paper (section 2.4)",
     witness=Case(((1, 1), (2, 2)), ((5, 5),)),
     says=_envied,
 )
 _about_outcomes(
     "together.nearest",
-    "Section 2.4",
     "Users share machines: none that one user has for itself has room for another who wants more.",
-    side_by_side,
-    "gdrf",
+    props.side_by_side,
     "each on its part",
     variant="nearest type",
     proof="prop-gdrf-together",
 )
 _about_outcomes(
     "together.printed",
-    "Section 2.4",
     "Users share machines: none that one user has for itself has room for another who wants more.",
-    side_by_side,
-    "gdrf_same",
+    props.side_by_side,
     "gdrf",
+    rule="gdrf_same",
     variant="Algorithm 3 as printed",
     witness=Case(((3, 1), (1, 2)), ((4, 3), (2, 4))),
 )
 _about_outcomes(
     "sharing",
-    "beyond the paper (sharing incentive)",
     "Nobody runs fewer VMs than on its n-th part of every machine.",
-    sharing_incentive,
-    "gdrf",
+    props.sharing_incentive,
     "each on its part",
-    kind="extension",
+    locator="beyond the paper (sharing incentive)",
     witness=Case(((1, 1), (2, 3)), ((4, 4),)),
     says=_alone,
     share=40,
@@ -468,29 +412,23 @@ def _about_lies(name: str, variant: str, rule: str) -> None:
         mutant=rule_named("nothing placed"),
     )
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        gain = gain_of_lie(judged.run, case, 0, said, True)
+        gain = props.gain_of_lie(judged.run, case, 0, said, True)
         if gain > 0:
             honest, lied = (judged.run(one, True) for one in (case, case.with_demand(0, said)))
             runs = honest.tasks[0] + gain
             use = Fraction(runs * case.demands[0][0], lied.tasks[0] * said[0])
-            return Evidence.of(
-                Part(
-                    False,
-                    "witness",
-                    f"{case}: placed (user on machine) {_course(honest)}. The first user says {in_words(said)}: placed "
-                    f"{_course(lied)}, each of its own holding {Fraction(runs, lied.tasks[0])} of its true tasks: "
-                    f"{runs} instead of {honest.tasks[0]}, and the part {use} of what it pays for is in use.",
-                    1,
-                    witness=case.as_data(judged.name, honest.tasks),
-                )
+            words = (
+                f"{case}: placed (user on machine) {_course(honest)}. The first user says {in_words(said)}: placed "
+                f"{_course(lied)}, each of its own holding {Fraction(runs, lied.tasks[0])} of its true tasks: "
+                f"{runs} instead of {honest.tasks[0]}, and the part {use} of what it pays for is in use."
             )
-        best, where, lie, done = search_lie_in(
-            judged.run, evaluations=effort.evaluations // 4, rng=stream(effort.seed, 17)
-        )
+            return single(False, "witness", words, 1, witness=case.as_data(judged.name, honest.tasks))
+        rng = stream(effort.seed, 17)
+        best, where, lie, done = props.search_lie_in(judged.run, evaluations=effort.evaluations // 4, rng=rng)
         if best > 0:
-            exact = gain_of_lie(judged.run, where, 0, lie, True)
-            return Evidence.of(Part(exact <= 0, "witness", f"{where}: saying {lie} gains {exact}.", done))
-        return Evidence.of(Part(True, "search", f"None of {done} lies pays.", done))
+            exact = props.gain_of_lie(judged.run, where, 0, lie, True)
+            return single(exact <= 0, "witness", f"{where}: saying {lie} gains {exact}.", done)
+        return single(True, "search", f"None of {done} lies pays.", done)
 
 
 _about_lies("nearest", "nearest type", "gdrf")
@@ -509,16 +447,12 @@ def _next(effort: Effort, judged: Mechanism) -> Evidence:
     honest, lied = (judged.run((said, two), rounds, room).rounds for said in (one, two))
     more = honest[0][0] * one[0] < lied[0][0] * two[0]
     slots = [row[0] for row in lied]
-    return Evidence.of(
-        Part(
-            not (more and any(slots[1:])),
-            "witness",
-            f"Users {in_words((one, two))}, a machine of {in_words(room)}: the first says {in_words(two)}, has "
-            f"{slots[0] * two[0]} instead of {honest[0][0] * one[0]} after the first round, and "
-            f"{' and '.join(map(str, slots[1:]))} slots in the next two.",
-            1,
-        )
+    words = (
+        f"Users {in_words((one, two))}, a machine of {in_words(room)}: the first says {in_words(two)}, has "
+        f"{slots[0] * two[0]} instead of {honest[0][0] * one[0]} after the first round, and "
+        f"{' and '.join(map(str, slots[1:]))} slots in the next two."
     )
+    return single(not (more and any(slots[1:])), "witness", words, 1)
 
 
 def _no_bound(
@@ -539,15 +473,15 @@ def _no_bound(
         largest = 8 if effort.evaluations < FULL.evaluations else 20
         asked = [one for size in range(3, largest + 1) for one in cases_of(size)]
         wrong = sum(not holds(judged.run) for holds in asked)
-        return Evidence.of(
-            Part(wrong == 0, "numbers", f"{words.format(largest)}, in fractions: {wrong} of {len(asked)} cases differ.",
-                 len(asked))
-        )  # fmt: skip
+        said = f"{words.format(largest)}, in fractions: {wrong} of {len(asked)} cases differ."
+        return single(wrong == 0, "numbers", said, len(asked))
 
 
 def _gains(case: Case, said: Vector, factor: int) -> Callable[[Rule], bool]:
     """Ask whether the first user runs one task with the truth and so many with the lie."""
-    return lambda rule: rule(case, True).tasks[0] == 1 and gain_of_lie(rule, case, 0, tuple(said), True) == factor - 1
+    return lambda rule: (
+        rule(case, True).tasks[0] == 1 and props.gain_of_lie(rule, case, 0, tuple(said), True) == factor - 1
+    )
 
 
 def _lies_of_size(k: int) -> list[Callable[[Rule], bool]]:
@@ -589,7 +523,7 @@ _no_bound(
 # ------------------------------------------------------------------------------ Algorithm 3 to the letter, engine
 
 
-_ZERO, _ONE = (Mechanism(f"0^0 = {x}", partial(printed_algorithm, zero_to_zero=x)) for x in (0, 1))
+_ZERO, _ONE = (Mechanism(f"0^0 = {x}", partial(props.printed_algorithm, zero_to_zero=x)) for x in (0, 1))
 _STARTS = "The printed comparison, fmax < f from fmax = 0, finds a machine for the first VM."
 
 
@@ -608,17 +542,10 @@ _STARTS = "The printed comparison, fmax < f from fmax = 0, finds a machine for t
     mutant=_ZERO,
 )
 def _starts(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None:
-    case = cases(rng)
-    need, *_ = case.demands
-    tops = [Fraction(d, s) for d, s in zip(need, case.pool, strict=True)]
-    kinds = [[Fraction(c, s) for c, s in zip(row, case.pool, strict=True)] for row in case.machines]
-    has = any(
-        any(mu == max(tops) and part == max(kind) for mu, part in zip(tops, kind, strict=True))
-        and all(d <= c for d, c in zip(need, machine, strict=True))
-        for kind, machine in zip(kinds, case.machines, strict=True)
-    )
+    case = props.cases(rng)
+    has = any(props.same_type(case, 0, j) and Filling(case).fits(0, j) for j in range(len(case.machines)))
     # alone, the user has the first VM
-    return bool(judged.run(Case((need,), case.machines)).placed) if has else None
+    return bool(judged.run(Case(case.demands[:1], case.machines)).placed) if has else None
 
 
 @claim(
@@ -633,16 +560,8 @@ def _starts(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None
 def _stuck(effort: Effort, judged: Mechanism) -> Evidence:
     case = Case(((2, 1), (1, 2)), ((8, 4), (4, 8)))
     found = len(judged.run(case).placed)
-    return Evidence.of(
-        Part(
-            found > 0,
-            "witness",
-            f"{case}, the printed loop run line by line: {found} of {len(case.demands)} VMs of the first round "
-            "get a machine.",
-            1,
-            witness=case.as_data(),
-        )
-    )
+    words = f"{case}, the printed loop run line by line: {found} of {len(case.demands)} VMs of the first round"
+    return single(found > 0, "witness", f"{words} get a machine.", 1, witness=case.as_data())
 
 
 def _last_taken_back(rule: Rule) -> Rule:
@@ -666,19 +585,13 @@ def _last_taken_back(rule: Rule) -> Rule:
 )
 def _engine(effort: Effort, judged: Mechanism) -> Evidence:
     rng, count = stream(effort.seed, 18), effort.evaluations // 20
-    drawn = [cases(rng) for _ in range(count)]
+    drawn = [props.cases(rng) for _ in range(count)]
     ties, other = [], 0
     for name, rule in RULES.items():
-        found = [compare_with_judge(judged.run(rule), case) for case in drawn]
+        found = [props.compare_with_judge(judged.run(rule), case) for case in drawn]
         ties += [name] * found.count("tie")
         other += found.count("other")
     where = f" ({', '.join(sorted(set(ties)))})" if ties else ""
-    return Evidence.of(
-        Part(
-            other == 0,
-            "numbers",
-            f"{count} random cases, {len(RULES)} rules: {other} of {count * len(RULES)} runs differ, not counting "
-            f"{len(ties)} that do so by exact ties alone{where}.",
-            count * len(RULES),
-        )
-    )
+    runs = count * len(RULES)
+    words = f"{count} random cases, {len(RULES)} rules: {other} of {runs} runs differ, not counting {len(ties)} that do"
+    return single(other == 0, "numbers", f"{words} so by exact ties alone{where}.", runs)

@@ -31,6 +31,10 @@ Number = Any  # whole numbers or fractions
 Vector = tuple[Number, ...]
 
 
+def _parts(amounts: Sequence[Number], pool: Vector) -> list[Fraction]:
+    return [Fraction(x) / s for x, s in zip(amounts, pool, strict=True)]
+
+
 @dataclass(frozen=True)
 class Case:
     """Users and machines.
@@ -64,6 +68,22 @@ class Case:
     @cached_property
     def pool(self) -> Vector:
         return tuple(sum(column) for column in zip(*self.machines, strict=True))
+
+    @cached_property
+    def shares(self) -> list[list[Fraction]]:
+        """Part of the pool that a task of each user needs, (2)."""
+        return [_parts(row, self.pool) for row in self.demands]
+
+    @cached_property
+    def parts(self) -> list[list[Fraction]]:
+        """Part of the pool that each machine has."""
+        return [_parts(row, self.pool) for row in self.machines]
+
+    @cached_property
+    def ranking(self) -> list[int]:
+        """Users by GDRS and GDRW, largest first, then by number."""
+        rank = [(-max(row), -sum(row) / max(row)) for row in self.shares]
+        return sorted(range(len(rank)), key=rank.__getitem__)
 
     def with_demand(self, user: int, demand: Vector) -> "Case":
         """Give the case in which one user says something else."""
@@ -309,7 +329,7 @@ def shares_in_queue(demands: tuple[Vector, ...], room: Vector, queue: Queue) -> 
     """At the end of each round no dominant share, less one task, is above sum(S) / min(S) times that of another who
     wants more. Margin.
     """
-    top = [max(Fraction(d) / s for d, s in zip(row, room, strict=True)) for row in demands]
+    top = [max(row) for row in Case(demands, (room,)).shares]
     apart = Fraction(sum(room)) / min(room)
     return min((apart * held[i] * top[i] - (held[h] - 1) * top[h] for held, i, h in _of_queue(queue)), default=0)
 
@@ -384,13 +404,7 @@ def envy_up_to_one(case: Case, outcome: Outcome) -> Number:
 def least_used_first(case: Case, outcome: Outcome) -> Number:
     """Each task goes to the least used (4) machine with room of its type. Margin: smallest lead in (4)."""
     filling = Filling(case)
-    types = [
-        tuple(
-            Fraction(c) / s == max(Fraction(a) / b for a, b in zip(machine, case.pool, strict=True))
-            for c, s in zip(machine, case.pool, strict=True)
-        )
-        for machine in case.machines
-    ]
+    types = [[part == max(row) for part in row] for row in case.parts]
     margin: Number = 1
     for user, machine in outcome.placed:
         leads = [
@@ -406,26 +420,29 @@ def least_used_first(case: Case, outcome: Outcome) -> Number:
 # ------------------------------------------------------------------------------------- Algorithm 3 to the letter
 
 
+def same_type(case: Case, i: int, j: int) -> bool:
+    """Tell whether a resource is the dominant one of user i and the one of which machine j has most."""
+    need, has = case.shares[i], case.parts[j]
+    return any(mu == max(need) and part == max(has) for mu, part in zip(need, has, strict=True))
+
+
 def printed_algorithm(case: Case, zero_to_zero: int) -> Outcome:
     """Serve the first round as Algorithm 3 prints it: "if fmax < f", from fmax = 0; no task without a machine.
 
     Types must be equal, as in the print, and there must be room, as in the prose. ``zero_to_zero`` is f on an empty
     machine.
     """
-    shares = [[Fraction(d) / s for d, s in zip(row, case.pool, strict=True)] for row in case.demands]
-    parts = [[Fraction(c) / s for c, s in zip(row, case.pool, strict=True)] for row in case.machines]
-    stakes, filling = [Fraction(0)] * len(parts), Filling(case)
-    for i in sorted(range(len(shares)), key=lambda h: (-max(shares[h]), -sum(shares[h]) / max(shares[h]))):
+    stakes, filling = [Fraction(0)] * len(case.machines), Filling(case)
+    for i in case.ranking:
         best, machine = 0.0, None
-        for j, part in enumerate(parts):
-            same = any(mu == max(shares[i]) and c == max(part) for mu, c in zip(shares[i], part, strict=True))
-            if same and filling.fits(i, j):
+        for j in range(len(case.machines)):
+            if same_type(case, i, j) and filling.fits(i, j):
                 f = float(stakes[j]) ** float(filling.part(j)) if stakes[j] else float(zero_to_zero)
                 if best < f:
                     best, machine = f, j
         if machine is not None:
             filling.place(i, machine)
-            stakes[machine] += max(shares[i])
+            stakes[machine] += max(case.shares[i])
     return Outcome.of(case, filling.placed)
 
 
