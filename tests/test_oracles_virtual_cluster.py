@@ -1,7 +1,6 @@
 """The judges of virtual clusters: against brute force, cases by hand, certificates and each other."""
 
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,17 +8,15 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
-from book.virtual_cluster import oracle
 from book.virtual_cluster.oracle import (
     as_case,
     exact_optimum,
     lp_bound,
-    most_served,
     share,
 )
 from fairbook.mechanisms.virtual_cluster import virtual_cluster_rule
 from tests.strategies import REPEATABLE
-from tests.vm_cases import Asked, asked, pooled, random_asked
+from tests.vm_cases import Asked, asked, random_asked
 
 F = Fraction
 
@@ -30,26 +27,6 @@ def ints(values: Any) -> list[int]:
 
 
 # ------------------------------------------------------------------------------------------------- one cluster
-
-
-@st.composite
-def clusters(draw: st.DrawFn) -> tuple[list[int], list[int], int]:
-    """Least, most, capacity, in whole numbers."""
-    n = draw(st.integers(1, 4))
-    most = draw(st.lists(st.integers(1, 5), min_size=n, max_size=n))
-    least = [draw(st.integers(0, b)) for b in most]
-    return least, most, sum(least) + draw(st.integers(0, 8))
-
-
-@REPEATABLE
-@given(clusters(), st.integers(1, 7))
-def test_poured_shares_stand_at_one_level(given_: tuple[list[int], list[int], int], part: int) -> None:
-    least, most, capacity = ([F(x, part) for x in given_[0]], [F(x, part) for x in given_[1]], F(given_[2], part))
-    vms = share(least, most, capacity, whole=False)
-    assert sum(vms) == min(capacity, sum(most))
-    level = max((v / b for a, v, b in zip(least, vms, most, strict=True) if v > a), default=F(0))
-    # whoever has more than it must stands at the level, whoever has no more stands there or above
-    assert all(v == b * level if v > a else v == a >= b * level for a, v, b in zip(least, vms, most, strict=True))
 
 
 def test_ties_go_to_the_smaller_request_then_to_the_first() -> None:
@@ -78,18 +55,6 @@ def test_all_subsets_find_what_trying_every_home_finds(whole: bool) -> None:
     assert 15 < feasible < 75
 
 
-@REPEATABLE
-@given(asked(), st.booleans())
-def test_spanning_is_one_pool(one: Asked, whole: bool) -> None:
-    found, apart = pooled(one, whole), exact_optimum(*one, whole)
-    if found is None:
-        assert apart is None
-        return
-    assert apart is None or apart.level <= found
-    bound = lp_bound(*one, whole)
-    assert found == bound.upper if not whole else found <= bound.upper
-
-
 # ------------------------------------------------------------------------------------------------- the relaxation
 
 
@@ -110,30 +75,7 @@ def test_prices_prove_the_bound(one: Asked, whole: bool) -> None:
     assert bound.upper == 1 or cost > worth
 
 
-def test_any_prices_give_a_true_bound() -> None:
-    useful = 0
-    for seed in range(300):
-        rng = np.random.default_rng(seed)
-        one = random_asked(rng)
-        case, best = as_case(*one), pooled(one)
-        if best is not None:
-            found = oracle._highest(case, [F(int(p)) for p in rng.integers(0, 4, case.H)])
-            assert best <= found
-            useful += found < 1
-    assert useful > 20
-
-
 # ------------------------------------------------------------------------------------------------- who is served
-
-
-@REPEATABLE
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=5), st.lists(st.integers(0, 7), min_size=1, max_size=3))
-def test_most_served_tries_everything(sizes: list[int], room: list[int]) -> None:
-    def holds(where: Any) -> bool:
-        return all(sum(s for s, j in zip(sizes, where, strict=True) if j == b) <= C for b, C in enumerate(room))
-
-    everywhere = product(range(-1, len(room)), repeat=len(sizes))
-    assert most_served(sizes, room) == max(sum(j >= 0 for j in where) for where in everywhere if holds(where))
 
 
 # ------------------------------------------------------------------------------------------------- input

@@ -1,7 +1,6 @@
 """Packing of sizes into bins: every search against all assignments, floats that fill to the brim, limits."""
 
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,7 @@ from hypothesis import given, strategies as st
 import fairbook as fb
 from book.common.packing import packs as try_all
 from fairbook.mechanisms.engines import packing
-from fairbook.mechanisms.engines.packing import LISTS, Packing, list_pack, pack
-from fairbook.mechanisms.virtual_cluster import tries
+from fairbook.mechanisms.engines.packing import Packing, pack
 from tests.strategies import REPEATABLE
 
 
@@ -118,39 +116,6 @@ def test_small_cases_with_zeros_and_ties(sizes: list[int], room: list[int], unit
 
 
 # ------------------------------------------------------------------------------------------------- lists
-
-
-def test_there_are_21_lists() -> None:
-    assert len(set(LISTS)) == len(LISTS) == 21
-    assert sorted(sum(fit == name for _, _, fit in LISTS) for name in ("first", "best", "fill")) == [3, 9, 9]
-
-
-def by_list(sizes: list[int], room: list[int], heuristic: tuple[str, str, str]) -> list[int] | None:
-    """One list by the rule: items and bins in order, tried one by one."""
-    item, bin_, fit = heuristic
-    falling, rising = (
-        sorted(range(len(x)), key=lambda i, x=x, sign=sign: sign * x[i]) for x, sign in ((sizes, -1), (room, 1))
-    )
-    items = {"given": list(range(len(sizes))), "up": falling[::-1], "down": falling}[item]
-    bins = {"given": list(range(len(room))), "up": rising, "down": rising[::-1]}[bin_]
-    free, where = list(room), [-1] * len(sizes)
-    for i, b in tries(fit, items, bins, free):
-        if where[i] < 0 and sizes[i] <= free[b]:
-            where[i], free[b] = b, free[b] - sizes[i]
-    return where if -1 not in where else None
-
-
-@pytest.mark.parametrize("heuristic", LISTS, ids="-".join)
-def test_lists(heuristic: tuple[str, str, str]) -> None:
-    outcomes = []
-    for seed in range(150):
-        rng = np.random.default_rng(seed)
-        sizes, room = rng.integers(1, 9, int(rng.integers(1, 10))), rng.integers(1, 20, int(rng.integers(1, 5)))
-        found = list_pack(sizes, room, np.argsort(-sizes, kind="stable"), heuristic)
-        expected = by_list(sizes.tolist(), room.tolist(), heuristic)
-        assert (None if found is None else found.tolist()) == expected, seed
-        outcomes.append(found is None)
-    assert 20 < sum(outcomes) < 130
 
 
 # ------------------------------------------------------------------------------------------------- larger
@@ -261,20 +226,3 @@ def test_what_needs_no_search(sizes: list[float], room: list[float], bins: list[
     found = pack(np.array(sizes, float if sizes and isinstance(sizes[0], float) else np.int64), np.array(room), 0)
     assert (found.settled, found.nodes) == (True, 0)
     assert (None if found.bins is None else found.bins.tolist()) == bins
-
-
-@pytest.mark.parametrize("few", [0, 20])
-def test_lists_that_fail_leave_the_searches(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each search in turn, by cutting the others off; what is impossible is only said where it was proved."""
-    monkeypatch.setattr(packing, "_FEW", few)
-    monkeypatch.setattr(packing, "LISTS", ())
-    for short, limit in product((1, 20_000), (1, 50, 5000)):
-        monkeypatch.setattr(packing, "_SHORT", short)
-        packed = 0
-        for seed in range(60):
-            sizes, room = tight_case(np.random.default_rng(seed))
-            room = np.maximum(room, 0)
-            found = pack(sizes, room, limit, seed)
-            judged(found, sizes, room)
-            packed += found.bins is not None
-        assert packed > 10 or limit == 1

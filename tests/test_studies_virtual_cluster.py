@@ -102,25 +102,6 @@ def test_curves_by_hand(users: int, variance: str, curves: pd.DataFrame) -> None
     assert (least <= least["exact"] + 1e-12).all()  # nobody is above the optimum
 
 
-def test_spread_by_hand() -> None:
-    frame = study.spread(40, 5, sizes="small", variances="variance", users=12).set_index("method")
-    cases = drawn(40, 5, "small", 12)
-    runs, common = judged(cases)
-    assert len(common) >= 10
-    for method in study.METHODS:
-        ratios = np.array([runs[r][method]["y"] / virtual_cluster(*cases[r]).bound for r in common])
-        row = frame.loc[method]
-        same(
-            row,
-            {"runs": len(common), "sd": ratios.std(ddof=1)},
-            1e-12,
-        )
-        assert row["sd_low"] <= row["sd"] <= row["sd_high"]
-    assert frame.loc["relaxation", "sd_low"] < frame.loc["relaxation", "sd_high"]
-    few = study.spread(3, 5, sizes="small", variances="variance", users=12)
-    assert few["sd"].isna().all()
-
-
 # ------------------------------------------------------------------------------------------------------ all readings
 
 
@@ -227,15 +208,6 @@ def test_readings_by_hand(readings: pd.DataFrame, nearest: pd.DataFrame) -> None
         assert row["ahead_low"] <= row["ahead"] <= row["ahead_high"]
 
 
-def test_topping_up_lifts_no_least_fraction() -> None:
-    served = 0
-    for case in drawn(60, 9, "small", 13) + drawn(60, 9, "large", 44):
-        plain, topped = (virtual_cluster(*case, method="mixed_knapsack", top_up=top) for top in (False, True))
-        assert plain.min_fraction == topped.min_fraction
-        served += plain.min_fraction > 0
-    assert served > 60
-
-
 def test_conclusions_by_hand() -> None:
     keys = list(study.READINGS)
     columns = [f"{a}_{b}" for a in ("remaining", "sd", "near") for b in ("relaxation", "greedy", "mixed")]
@@ -335,17 +307,6 @@ def test_gaps_by_hand() -> None:
 # ----------------------------------------------------------------------------------------------------- one or several
 
 
-def test_spanning_by_hand() -> None:
-    (row,) = study.spanning_gain(6, 5, sizes="small", users=12).to_dict("records")
-    gains = []
-    for case in drawn(6, 5, "small", 12):
-        fractions = fb.virtual_cluster(*case, method="spanning").vms / case.max_vms
-        gains.append(fractions.min() / by_hand(case, "exact")["y"] - 1)
-    close(row, gains)
-    assert min(gains) >= 0  # one cluster is a special case of several
-    assert max(gains) > 0
-
-
 def test_the_promise_is_kept() -> None:
     for case in drawn(12, 7, "large", 36):
         sure = study._sure(case)
@@ -378,11 +339,6 @@ def test_price_by_hand() -> None:
     level = fb.virtual_cluster(case.max_vms, case.tolerance, [total]).min_fraction
     one = study.price(1, 5, per_cluster=2).set_index("method")["mean"]
     assert isclose(one["greedy"], by_hand(case, "greedy")["y"] / level)
-
-
-def test_packing_shows_what_its_caption_says() -> None:
-    least = study.packing().groupby("method")["fraction"].min()
-    assert least["relaxation"] < least["mixed_knapsack"] < least["exact"]
 
 
 # ------------------------------------------------------------------------------------------------------------ prices

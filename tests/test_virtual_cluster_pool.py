@@ -4,7 +4,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import fairbook as fb
@@ -180,19 +179,3 @@ def test_by_hand(what: str) -> None:
     came = [pool.depart(one) if isinstance(one, str) else pool.arrive(*one) for one in events]
     assert pool.state.to_frame()["vms"].to_dict() == vms
     assert (pool.taken_back, pool.turned_away) == (taken_back, came.count(False))
-
-
-def test_names_and_views() -> None:
-    capacities = pd.Series({"north": 8, "south": 4})
-    pool = fb.VirtualClusterPool(capacities)
-    assert repr(pool) == "VirtualClusterPool(0 users, 0 of 12 VMs)"
-    with pytest.raises(fb.InvalidInput, match=r"^pool"):
-        _ = pool.state
-    pool.arrive("ann", 3, 0)
-    capacities[:] = 0
-    state = pool.state
-    assert state.to_frame()["cluster"].to_list() == ["north"]
-    state.vms[:] = state.requests.capacities[:] = 0
-    assert repr(pool) == "VirtualClusterPool(1 users, 3 of 12 VMs)"
-    assert pool.state.requests.capacities.tolist() == [8, 4]
-    assert pool.state.bound == 1

@@ -110,11 +110,27 @@ def _next(tree: Any, place: int, most: Any) -> int:
     return node - leaves
 
 
+@kernel(INSIDE)
+def _resort(rising: Any, free: Any, b: int) -> None:
+    """Move bin b, whose room has changed, to where it belongs among the bins by room, then number. Cost O(H)."""
+    at = 0
+    while rising[at] != b:
+        at += 1
+    while at > 0 and (free[rising[at - 1]] > free[b] or (free[rising[at - 1]] == free[b] and rising[at - 1] > b)):
+        rising[at] = rising[at - 1]
+        at -= 1
+    last = len(rising) - 1
+    while at < last and (free[rising[at + 1]] < free[b] or (free[rising[at + 1]] == free[b] and rising[at + 1] < b)):
+        rising[at] = rising[at + 1]
+        at += 1
+    rising[at] = b
+
+
 @kernel(_places)
 def _list(sizes: Any, items: Any, free: Any, bins: Any, fit: int, where: Any) -> bool:
     """Pack items in this order into bins in this order; free is used up. Cost O((n + H) log(n + H)).
 
-    Best fit, for which the bins come sorted: O(n H), a move of numbers in an array.
+    Best fit, for which the bins come sorted: O(n H).
     """
     where[:] = -1
     none = 2 * free.max() + 1
@@ -141,25 +157,17 @@ def _list(sizes: Any, items: Any, free: Any, bins: Any, fit: int, where: Any) ->
             free[bins[place]] -= sizes[i]
             _set(tree, place, -free[bins[place]])
         return True
-    H = len(bins)
-    position, rising = np.arange(H), free[bins]  # sorted by what is free, then by the place in the order given
+    room, rising = free[bins], np.arange(len(bins))
     for i in items:
-        low, high = 0, H
-        while low < high:
-            middle = (low + high) // 2
-            if rising[middle] >= sizes[i]:
-                high = middle
-            else:
-                low = middle + 1
-        if low == H:
+        at = 0
+        while at < len(bins) and room[rising[at]] < sizes[i]:
+            at += 1
+        if at == len(bins):
             return False
-        place, rest = position[low], rising[low] - sizes[i]
+        place = rising[at]
         where[i] = bins[place]
-        while low > 0 and (rising[low - 1] > rest or (rising[low - 1] == rest and position[low - 1] > place)):
-            rising[low], position[low] = rising[low - 1], position[low - 1]
-            low -= 1
-        rising[low], position[low] = rest, place
-        free[where[i]] = rest
+        room[place] -= sizes[i]
+        _resort(rising, room, place)
     return True
 
 
@@ -171,22 +179,6 @@ def _mixed(value: Any) -> Any:
     x ^= x >> np.uint64(32)
     x *= np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
-
-
-@kernel(INSIDE)
-def _resort(rising: Any, free: Any, b: int) -> None:
-    """Move bin b, whose room has changed, to where it belongs among the bins by room, then number. Cost O(H)."""
-    at = 0
-    while rising[at] != b:
-        at += 1
-    while at > 0 and (free[rising[at - 1]] > free[b] or (free[rising[at - 1]] == free[b] and rising[at - 1] > b)):
-        rising[at] = rising[at - 1]
-        at -= 1
-    last = len(rising) - 1
-    while at < last and (free[rising[at + 1]] < free[b] or (free[rising[at + 1]] == free[b] and rising[at + 1] < b)):
-        rising[at] = rising[at + 1]
-        at += 1
-    rising[at] = b
 
 
 @kernel(INSIDE)
