@@ -215,7 +215,7 @@ def _few_users(rng: np.random.Generator, number: float) -> tuple[np.ndarray, np.
 
 
 def _drf_by_task(rng: np.random.Generator, scale: int) -> Iterator[Row]:
-    fast = 100
+    fast = 3
     BY_TASK(*_few_users(rng, 100))
     kind = "`drf_by_task`, 100 users"
     yield against(
@@ -223,14 +223,14 @@ def _drf_by_task(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         partial(_few_users, rng, 3e5),
         plain_by_task,
         BY_TASK,
-        200,
+        5,
         runs=3 * scale,
         fast=fast,
         same=lambda found, *one: bool((found == BY_TASK(*one).tasks).all()),
     )
 
     many, few = (lambda number=number: [_few_users(rng, number) for _ in range(fast)] for number in (3e6, 3e5))
-    yield grown(f"{kind}: 10 times the tasks", BY_TASK, many, few, 2, runs=7 * scale)
+    yield grown(f"{kind}: 10 times the tasks", BY_TASK, many, few, 15, runs=7 * scale)
 
 
 def _cbdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:

@@ -28,7 +28,6 @@ from fairbook.model.inputs import (
     check_amounts,
     check_demands,
     demand_matrix,
-    filled,
     in_words,
     labels_of,
     order_of,
@@ -100,7 +99,7 @@ def _shares(tasks: Any, demands: Any, capacities: Any) -> tuple[FloatArray, Floa
     """Give tasks, and the part of each capacity that one task takes: 0 of what is not there and nobody has."""
     held, named = _held(tasks, demands)
     m = named.values.shape[1]
-    pool = filled(m, 1.0) if capacities is None else per_resource(capacities, m, named.resources, "capacities")
+    pool = np.ones(m) if capacities is None else per_resource(capacities, m, named.resources, "capacities")
     check_amounts(pool, "capacities")
     none = pool == 0
     raise_at_first(

@@ -93,8 +93,8 @@ def test_fractions_of_all_kinds() -> None:
 
 
 def test_names_or_their_number() -> None:
-    assert inputs.as_names(pd.Index([3, 1]), "users") == (3, 1)
-    assert inputs.as_names([("a", 1), ("a", 2)], "users") == (("a", 1), ("a", 2))
+    assert inputs.names_or_number(pd.Index([3, 1]), "users") == (2, (3, 1))
+    assert inputs.names_or_number([("a", 1), ("a", 2)], "users") == (2, (("a", 1), ("a", 2)))
     assert inputs.names_or_number(np.int64(2), "users") == (2, None)
     assert inputs.names_or_number(["a", 1], "users") == (2, ("a", 1))
 

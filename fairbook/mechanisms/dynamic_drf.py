@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from fairbook.mechanisms.choices import Engine
 from fairbook.mechanisms.dmfa_srq import dmfa_srq, dmfa_srq_rule
 from fairbook.model.dynamic import DynamicAllocation
-from fairbook.model.inputs import demand_matrix, filled
+from fairbook.model.inputs import demand_matrix
 from fairbook.model.instance import takes_instance
 
 __all__ = ["dynamic_drf", "dynamic_drf_rule"]
@@ -58,5 +60,5 @@ def dynamic_drf(demands: Any, *, engine: Engine = "fast") -> DynamicAllocation:
     """
     named = demand_matrix(demands)
     n = len(named.values)
-    run = dmfa_srq(named.values, weights=filled(n, 1.0 / n), engine=engine)
+    run = dmfa_srq(named.values, weights=np.full(n, 1.0 / n), engine=engine)
     return replace(run, named_users=named.users, named_resources=named.resources, mechanism="dynamic_drf")
