@@ -20,6 +20,7 @@ from tests.bad_values import BAD, SAME
 
 D = [[1.0, 4.0], [3.0, 1.0], [2.0, 2.0]]
 SHARES = [[0.1, 0.4], [0.3, 0.1], [0.2, 0.2]]
+BOUNDED = "a bounded number"
 NAMES = ["ann", "bob", "cyd"]
 MACHINES = [[8.0, 32.0], [32.0, 64.0]]
 
@@ -366,9 +367,6 @@ ENTRIES = [
     Entry("VirtualClusterPool.depart", lambda user: _pool().depart(user), {"user": "ann"}, {"user": "a user"}),
     # what the results can be asked
     Entry("Allocation.explain", lambda user: fb.drf(_frame(D)).explain(user), {"user": "ann"}, {"user": "a user"}),
-    Entry(
-        "Allocation.violations", lambda rtol: fb.drf(D).violations(rtol), {"rtol": 1e-9}, {"rtol": "a bounded number"}
-    ),
     Entry("DynamicAllocation.explain", lambda user: _dynamic().explain(user), {"user": "ann"}, {"user": "a user"}),
     *(
         Entry(
@@ -386,12 +384,6 @@ ENTRIES = [
             "use_at",
         )
     ),
-    Entry(
-        "DynamicAllocation.violations",
-        lambda rtol: _dynamic().violations(rtol),
-        {"rtol": 1e-9},
-        {"rtol": "a bounded number"},
-    ),
     Entry("DynamicAllocation.at", lambda k: _dynamic().at(k), {"k": 2}, {"k": "an optional count"}),
     Entry("CreditRun.at", lambda phase: fb.cbdrf(**PHASED).at(phase), {"phase": 1}, {"phase": "a count"}),
     Entry(
@@ -400,12 +392,6 @@ ENTRIES = [
         {"user": 1, "phase": 1},
         {"user": "a user", "phase": "an optional count"},
     ),
-    Entry(
-        "CreditRun.violations",
-        lambda rtol: fb.cbdrf(**PHASED).violations(rtol),
-        {"rtol": 1e-9},
-        {"rtol": "a bounded number"},
-    ),
     Entry("TvDrfRun.at", lambda period: _tv().at(period), {"period": 1}, {"period": "a count"}),
     Entry(
         "TvDrfRun.explain",
@@ -413,18 +399,11 @@ ENTRIES = [
         {"user": 1, "period": 1},
         {"user": "a user", "period": "an optional count"},
     ),
-    Entry("TvDrfRun.violations", lambda rtol: _tv().violations(rtol), {"rtol": 1e-9}, {"rtol": "a bounded number"}),
     Entry(
         "FluidPlacement.explain",
         lambda user: fb.drfh(_frame(D), MACHINES, method="fluid").explain(user),
         {"user": "ann"},
         {"user": "a user"},
-    ),
-    Entry(
-        "Placement.violations",
-        lambda rtol: fb.gdrf(_frame(D), MACHINES).violations(rtol),
-        {"rtol": 1e-9},
-        {"rtol": "a bounded number"},
     ),
     Entry(
         "Placement.explain",
@@ -434,19 +413,7 @@ ENTRIES = [
     ),
     Entry("Placement.room", lambda user: fb.gdrf(_frame(D), MACHINES).room(user), {"user": "ann"}, {"user": "a user"}),
     Entry(
-        "FluidPlacement.violations",
-        lambda rtol: fb.drfh(D, MACHINES, method="fluid").violations(rtol),
-        {"rtol": 1e-7},
-        {"rtol": "a bounded number"},
-    ),
-    Entry(
         "VirtualClusters.explain", lambda user: fb.virtual_cluster(**VMS).explain(user), {"user": 1}, {"user": "a user"}
-    ),
-    Entry(
-        "VirtualClusters.violations",
-        lambda rtol: fb.virtual_cluster(**VMS).violations(rtol),
-        {"rtol": 1e-9},
-        {"rtol": "a bounded number"},
     ),
     Entry(
         "VirtualClusters.cost",
@@ -461,11 +428,23 @@ ENTRIES = [
         {"user": 1, "phase": 1},
         {"user": "a user", "phase": "an optional count"},
     ),
-    Entry(
-        "KarmaRun.violations",
-        lambda rtol: fb.karma(**PHASED).violations(rtol),
-        {"rtol": 1e-9},
-        {"rtol": "a bounded number"},
+    *(
+        Entry(
+            f"{name}.violations",
+            lambda rtol, of=of: of().violations(rtol),
+            {"rtol": 1e-7},
+            {"rtol": "a bounded number"},
+        )
+        for name, of in {
+            "Allocation": lambda: fb.drf(D),
+            "DynamicAllocation": _dynamic,
+            "CreditRun": lambda: fb.cbdrf(**PHASED),
+            "TvDrfRun": _tv,
+            "Placement": lambda: fb.gdrf(_frame(D), MACHINES),
+            "FluidPlacement": lambda: fb.drfh(D, MACHINES, method="fluid"),
+            "VirtualClusters": lambda: fb.virtual_cluster(**VMS),
+            "KarmaRun": lambda: fb.karma(**PHASED),
+        }.items()
     ),
     # measures
     Entry("metrics.dominant_shares", metrics.dominant_shares, MEASURED, MEASURED_SORTS),

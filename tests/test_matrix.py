@@ -271,20 +271,6 @@ def test_engine_and_judge_agree(name: str, by: str) -> None:
     agree()
 
 
-@pytest.mark.parametrize("name", [name for name, row in registry.items() if row.kind in ("pool", "arrivals", "phases")])
-def test_the_plain_engine_gives_the_same_as_the_fast_one(name: str) -> None:
-    fast, plain_ = ENGINES[name], registered(name, engine="plain")
-
-    @FEW
-    @given(data(name))
-    def agree(case: Any) -> None:
-        first, second = fast.call(*case), plain_.call(*case)
-        assert near(getattr(first, fast.numbers), getattr(second, fast.numbers))
-        assert second.violations() == []
-
-    agree()
-
-
 @pytest.mark.parametrize("name", [name for name in ENGINES if name.split(",")[0] not in RULES])
 def test_order_and_units_do_not_matter(name: str) -> None:
     engine = ENGINES[name]

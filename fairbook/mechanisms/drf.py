@@ -22,9 +22,8 @@ from fairbook.mechanisms.choices import Engine
 from fairbook.mechanisms.engines.whole_tasks import FITS, TIED, check_count, serve
 from fairbook.mechanisms.readings import Stuck
 from fairbook.model.allocation import Allocation
-from fairbook.model.exact import by_rule, in_fractions as in_fractions
+from fairbook.model.exact import by_rule
 from fairbook.model.inputs import (
-    FAR_APART as FAR_APART,
     FloatArray,
     as_capacities,
     as_demands,
@@ -39,7 +38,6 @@ from fairbook.model.instance import takes_instance
 __all__ = ["drf", "drf_by_task", "drf_by_task_rule", "drf_rule"]
 
 _UNSET = -2  # marks a user whom nothing has stopped yet
-EXACT = 1000
 
 
 def _rounds(demands: FloatArray, *_: Any) -> float:

@@ -74,7 +74,7 @@ class Mechanism(NamedTuple):
 
 
 _FILLING = "progressive filling, compiled"
-_STACK = "a stack of groups of equal level, compiled; the rule in fractions where weights are far apart"
+_STACK = "a stack of groups of equal level, compiled"
 _TASKS = "whole tasks one by one, compiled"
 
 #: By name.

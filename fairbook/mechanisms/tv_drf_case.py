@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.drf import FAR_APART
 from fairbook.mechanisms.engines.tv_drf_alone import add_parts
 from fairbook.mechanisms.readings import Alone, TvMethod, Unserved
 from fairbook.model.inputs import (
+    FAR_APART,
     LARGEST,
     FloatArray,
     Named,

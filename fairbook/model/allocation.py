@@ -156,11 +156,11 @@ class Allocation(Result):
         rules the certificate says that nobody can be given more as things stand, not that the levels are fair.
         What a light user has too much or too little is no more than rounding beside what others hold of a resource.
         So tasks said to be max-min fair, in which nothing else is wrong, are also compared with the rule in fractions,
-        for up to 1000 users. ``drf`` itself turns to it where users are far apart; there the oracles are the judges.
+        for up to 300 users.
 
         Notes
         -----
-        Cost O(n m); the rule O(n m^2) operations on fractions, some 0.1 s for 1000 users.
+        Cost O(n m); the rule O(n m^2) operations on fractions, some 0.1 s for 300 users.
         """
         rtol = as_tolerance(rtol)
         found: list[str] = []
@@ -191,7 +191,7 @@ class Allocation(Result):
                 self.rule == "max_min" and not levels[i] >= self._highest[j] * (1 - rtol)
             ):
                 found.append(f"{self.resources[j]} does not stop {self.users[i]}")
-        if not found and self.exact is not None and len(self.tasks) <= 1000:
+        if not found and self.exact is not None and len(self.tasks) <= 300:
             weights = self.weights if self.given_weights is None else self.given_weights
             exact, _ = self.exact(self.demands, weights, self.capacities, self.max_tasks)
             for i in np.flatnonzero(~(np.abs(self.tasks - exact) <= rtol * exact)).tolist():
