@@ -45,4 +45,4 @@ fairbook completion fish | source""",
         bars=False,
     )
     parser.add_argument("shell", choices=(*_SCRIPTS, "words"), help="`words` answers the scripts")
-    parser.add_argument("asked", nargs="*", help=argparse.SUPPRESS)  # bash says once more what is completed
+    parser.add_argument("asked", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)  # bash says once more what is completed
