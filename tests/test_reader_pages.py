@@ -21,7 +21,8 @@ def test_each_page_says_how_to_cite_it_and_what_a_link_to_it_shows(book: Book) -
         assert f"Version {fairbook.__version__}" in entry[0], name
         assert re.search(r'<meta name="description" content="([^"]{30,250})">', text), name
         picture = re.search(r'<meta property="og:image" content="([^"]+)">', text)
-        assert picture and (page.parent / picture[1]).is_file(), name
+        assert picture, name
+        assert (page.parent / picture[1]).is_file(), name
 
 
 def test_the_version_is_stated_once_and_put_into_every_entry() -> None:
