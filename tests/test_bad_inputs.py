@@ -178,7 +178,6 @@ def test_any_names_will_do_and_come_back(name: str) -> None:
 AXES = {"n": NAMES, "m": ["cpu", "memory"], "K": ["small", "large"], "N": ["one", "two", "three"], "H": ["x", "y"]}
 LIED_TO = {"mechanism": fb.drf, "demands": D, "weights": [1.0, 2.0, 3.0], "evaluations": 9}
 CALLS = {name: (entry.call, entry.good) for name, entry in BY_NAME.items()} | {
-    "properties.search_lie": (lambda **given: properties.search_lie(**given).gain, {**LIED_TO, "user": 0}),
     "properties.strategy_proofness": (lambda **given: properties.strategy_proofness(**given).margins, LIED_TO),
 }
 

@@ -11,6 +11,8 @@ from scipy.optimize import linprog
 
 import fairbook as fb
 from book.cbdrf.properties import EXACT_PHASES
+from book.common.instances import sampler
+from book.common.search import minimise_margin, search_instance
 from book.dmfa_srq import properties as srq
 from book.dmfa_srq.properties import reference
 from fairbook import properties as p
@@ -45,7 +47,7 @@ FIGURE_1 = ([[F(1), F(1, 2)], [F(1, 2), F(1)], [F(1, 2), F(1)]], [F(1, 4), F(1, 
 
 
 def instances(count=12, seed=0, **options):
-    draw, rng = p.sampler(**options), np.random.default_rng(seed)
+    draw, rng = sampler(**options), np.random.default_rng(seed)
     return [draw(rng) for _ in range(count)]
 
 
@@ -224,7 +226,7 @@ def slack_by_program(allocation):
 @given(st.integers(0, 10**6))
 def test_pareto_optimality_by_hand_and_by_linear_program(seed):
     rng = np.random.default_rng(seed)
-    instance = p.sampler(users=(1, 6), zeros=True)(rng)
+    instance = sampler(users=(1, 6), zeros=True)(rng)
     n = len(instance.weights)
     bounds = np.where(rng.random(n) < 0.4, rng.uniform(0, 0.5, n) / instance.demands.max(axis=1), np.inf)
     best = fb.drf(instance.demands, weights=instance.weights, max_tasks=bounds)
@@ -325,12 +327,9 @@ def test_lemma_4_in_the_sense_of_its_proof():
         (lambda: srq.lemma_4(fb.dmfa_srq([[1]], weights=[1]), fb.dmfa_srq([[1]], weights=[1]), 1), "user"),
         (lambda: p.Trajectory.of_levels([[1], [1]], [[1], [1]], [1, 1]), "steps"),
         (lambda: p.Trajectory.of_levels([[1]], [1], [1]), "demands"),
-        (lambda: p.sampler(users=(0, 2)), "users"),
-        (lambda: p.sampler(corners=["nowhere"]), "corners"),
-        (lambda: p.search_lie(fb.drf, [[1, 1]], [1], 1), "user"),
-        (lambda: p.search_instance(fb.drf, evaluations=0), "evaluations"),
-        (lambda: p.minimise_margin(lambda i: 1.0, evaluations=0), "evaluations"),
-        (lambda: p.minimise_margin(lambda i: float("nan"), evaluations=5), "statement"),
+        (lambda: search_instance(fb.drf, evaluations=0), "evaluations"),
+        (lambda: minimise_margin(lambda i: 1.0, evaluations=0), "evaluations"),
+        (lambda: minimise_margin(lambda i: float("nan"), evaluations=5), "statement"),
     ],
 )
 def test_bad_input_is_named(call, argument):

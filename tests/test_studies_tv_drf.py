@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from book.common.runs import interval, stream
+from book.common.traces.alibaba2017 import load_digest
 from book.tv_drf import studies as study
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
-from fairbook.traces.alibaba2017 import load_digest
 
 near, JOBS = np.testing.assert_allclose, load_digest()
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from book.common.raw.alibaba2017 import digest
+from book.common.traces.alibaba2017 import Jobs, load_digest
 from fairbook.errors import InvalidInput
 from fairbook.traces import paths
-from fairbook.traces.alibaba2017 import Jobs, load_digest
 from tests import trace_files
 from tests.trace_files import exact, follows
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from book.common.raw.alibaba_gpu2023 import digest
+from book.common.traces.alibaba_gpu2023 import Pods, load_digest, sample_machines, sample_users
 from fairbook.errors import InvalidInput
 from fairbook.traces import paths
-from fairbook.traces.alibaba_gpu2023 import Pods, load_digest, sample_machines, sample_users
 from tests import trace_files
 from tests.trace_files import follows, write
 

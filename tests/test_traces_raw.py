@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from book.common.traces import alibaba2017, alibaba_gpu2023
 from fairbook.errors import InvalidInput, TraceError
-from fairbook.traces import alibaba2017, alibaba_gpu2023, google2011, paths
+from fairbook.traces import google2011, paths
 from tests.commands import refused, run_laboratory
-from tests.trace_files import TRACE_FILES, raw_folder, write
+from tests.trace_files import TRACE_FILES, load_digest, raw_folder, write
 
 
 class Kit(NamedTuple):
@@ -31,7 +32,7 @@ class Kit(NamedTuple):
         return importlib.import_module(f"book.common.raw.{self.name}")
 
     def load(self, folder: Path | None = None) -> Any:
-        return importlib.import_module(f"fairbook.traces.{self.name}").load_digest(folder)
+        return load_digest(self.name, folder)
 
     def lay(self, folder: Path, more: str = "", suffix: str = ".csv") -> Path:
         """Write a folder of the trace, with more lines in its main table."""

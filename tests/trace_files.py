@@ -50,7 +50,13 @@ def exact(name: str, source: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         made = importlib.import_module(f"book.common.raw.{name}").digest(source, **dict.fromkeys(digits[name]))
         made.write(folder)
-        return importlib.import_module(f"fairbook.traces.{name}").load_digest(folder)
+        return load_digest(name, folder)
+
+
+def load_digest(name: str, folder: Path | str | None = None) -> Any:
+    """Load a digest by the name of its trace."""
+    room = "fairbook" if name == "google2011" else "book.common"
+    return importlib.import_module(f"{room}.traces.{name}").load_digest(folder)
 
 
 def follows(drawn: Mapping[Any, int], weights: Mapping[Any, float]) -> None:

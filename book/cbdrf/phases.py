@@ -14,13 +14,13 @@ import numpy as np
 from book.cbdrf.properties import EXACT_PHASES, PHASE_MUTANTS, PHASES
 from book.common.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
 from book.common.evidence import EXACT, as_data, in_words, margin_in_words, sampled, searched
+from book.common.instances import Instance, Sampler, sampler
+from book.common.search import lie_gain, lowest, minimise_margin, search_instance
+from book.common.shrinking import shrink
 from fairbook.mechanisms.readings import Grant
 from fairbook.model.allocation import Allocation
-from fairbook.properties.finding import RTOL, Finding
-from fairbook.properties.instances import Instance, Sampler, sampler
-from fairbook.properties.lies import Lie, lie_gain, search_instance
-from fairbook.properties.search import minimise_margin
-from fairbook.properties.shrinking import shrink
+from fairbook.properties.finding import RTOL
+from fairbook.properties.lies import Lie
 from fairbook.properties.static import envy_freeness, pareto_optimality, sharing_incentive
 
 #: (allocation of one phase, credit factors) -> margin, margins or Finding.
@@ -71,12 +71,6 @@ def exact_rule(subject: Mechanism) -> Callable[[Any, Any], Allocation] | None:
     return None if rule is None else lambda demands, credit: rule(demands, np.minimum(credit, 1))
 
 
-def _least(value: Any) -> Any:
-    """Give the smallest margin of what a check returns."""
-    value = value.margin if isinstance(value, Finding) else value
-    return min(value.tolist()) if isinstance(value, np.ndarray) else value
-
-
 def _in_numbers(instance: Instance, records: Records) -> str:
     psi = records(instance.weights)
     name = "psi" if max(psi.tolist()) <= 1 else "credits over C_0"
@@ -125,7 +119,7 @@ def attacked(
         return searched(found)
 
     def margin_of(i: Instance) -> Any:
-        return _least(check(exact(i.demands, records(i.weights)), records(i.weights)))
+        return lowest(check(exact(i.demands, records(i.weights)), records(i.weights)))
 
     def told(i: Instance) -> str:
         tasks = exact(i.demands, records(i.weights)).tasks.tolist()
@@ -174,7 +168,7 @@ def lied_to(effort: Effort, subject: Mechanism, records: Records) -> Part:
         return exact(demands, records(weights))
 
     def told(i: Instance) -> str:
-        details = Lie(rule).details(i)
+        details = Lie(rule).details(i.demands, i.weights, i.lies)
         return f"true tasks {in_words(details['lying'])} instead of {in_words(details['honest'])}"
 
     return _witness(found.instance, lambda i: -lie_gain(rule, i), records, told)
@@ -187,7 +181,7 @@ def drawn(check: Check, effort: Effort, subject: Mechanism, records: Records) ->
     def look(rng: np.random.Generator, judged: Mechanism, done: int) -> Part | bool:
         instance = draw(rng)
         psi = records(instance.weights)
-        return _least(check(judged.run(instance.demands, psi), psi)) >= -RTOL or Part(
+        return lowest(check(judged.run(instance.demands, psi), psi)) >= -RTOL or Part(
             False, "search", f"Violated at instance {done + 1}: {_in_numbers(instance, records)}.", done + 1
         )
 
@@ -205,9 +199,8 @@ def drawn_lies(effort: Effort, subject: Mechanism, records: Records) -> Part:
         truth = honest.demands[i]
         for _ in range(3):
             lie = np.where(truth > 0, truth * np.exp(rng.standard_normal(len(truth))), rng.random(len(truth)))
-            lying = Instance(honest.demands, honest.weights, {i: lie})
-            if score(lying) > RTOL:
-                where = _in_numbers(lying, records)
+            if score.gains(honest.demands, honest.weights, {i: lie}).max() > RTOL:
+                where = _in_numbers(Instance(honest.demands, honest.weights, {i: lie}), records)
                 return Part(False, "search", f"A lie pays at instance {done + 1}: {where}.", done + 1)
         return True
 

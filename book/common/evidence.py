@@ -7,7 +7,7 @@ import numpy as np
 
 from book.common.claims.registry import Effort, Evidence, Grade, Mechanism, Part, claim
 from book.common.runs import stream
-from fairbook.properties.search import Search
+from book.common.search import Search
 
 #: What a counterexample begins with.
 EXACT = "Counterexample in exact fractions: "

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from book.common.runs import choices, interval, repeat, storing, stream
+from book.common.traces import alibaba2017, alibaba_gpu2023
 from book.compare.findings import (
     ENOUGH,
     EVIDENCE,
@@ -52,7 +53,7 @@ from fairbook.mechanisms.gdrf import gdrf
 from fairbook.model.inputs import FloatArray, as_number, as_whole
 from fairbook.model.placement import FITS
 from fairbook.sweeps import sweep
-from fairbook.traces import alibaba2017, alibaba_gpu2023, google2011
+from fairbook.traces import google2011
 
 __all__ = [
     "DATA",

@@ -10,14 +10,14 @@ import numpy as np
 
 from book.common.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
 from book.common.evidence import as_data, in_words, sampled, searched
+from book.common.instances import Instance, sampler
+from book.common.search import minimise_margin, search_instance
 from book.dmfa_srq import oracle
 from book.dmfa_srq.properties import MUTANTS, lemma_4
 from fairbook.mechanisms.dmfa_srq import DmfaSrq, dmfa_srq, static_optimum
 from fairbook.model.inputs import FloatArray
 from fairbook.properties.finding import Trajectory
-from fairbook.properties.instances import Instance, sampler
-from fairbook.properties.lies import claimed_tasks, search_instance, true_tasks
-from fairbook.properties.search import minimise_margin
+from fairbook.properties.lies import claimed_tasks, true_tasks
 
 #: The paper's mechanism, the same where demands may be zero, and the static optimum.
 DMFA_SRQ = Mechanism("dmfa_srq", dmfa_srq)

@@ -11,15 +11,15 @@ import pandas as pd
 
 from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import as_data, in_words, searched
+from book.common.instances import Instance, sampler
 from book.common.runs import stream
+from book.common.search import minimise_margin
 from book.dmfa_srq import studies as study
 from book.dmfa_srq.attacks import DMFA_SRQ, FIGURE_1, STATIC, broken, floats, instances
 from book.dmfa_srq.counterexamples import more_for_more, refuted_claim, static
 from fairbook.mechanisms.dmfa_srq import dmfa_srq, static_optimum
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.inputs import FloatArray
-from fairbook.properties.instances import Instance, sampler
-from fairbook.properties.search import minimise_margin
 
 # ------------------------------------------------------------------------------------------------------- figures
 

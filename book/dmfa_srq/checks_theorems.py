@@ -8,7 +8,9 @@ import numpy as np
 
 from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import in_words, margin_in_words, sampled
+from book.common.instances import sampler
 from book.common.runs import stream
+from book.common.search import search_instance
 from book.dmfa_srq import oracle
 from book.dmfa_srq.attacks import (
     DMFA_SRQ,
@@ -39,8 +41,7 @@ from book.dmfa_srq.properties import lemma_1, lemma_2, lemma_3, schedule, theore
 from fairbook.mechanisms.dmfa_srq import dmfa_srq
 from fairbook.mechanisms.drf import drf
 from fairbook.properties.dynamic import dynamic_envy_freeness, dynamic_pareto_optimality, dynamic_sharing_incentive
-from fairbook.properties.instances import sampler
-from fairbook.properties.lies import claimed_tasks, search_instance, true_tasks
+from fairbook.properties.lies import claimed_tasks, true_tasks
 
 attacked_claim(
     "lemma_1.positive",

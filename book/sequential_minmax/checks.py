@@ -8,6 +8,7 @@ import numpy as np
 
 from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import computed, sampled, sampled_claim
+from book.common.instances import sampler
 from book.sequential_minmax import oracle, studies
 from book.sequential_minmax.properties import (
     Case,
@@ -21,7 +22,6 @@ from book.sequential_minmax.properties import (
 )
 from fairbook.mechanisms.drf import drf, drf_by_task
 from fairbook.mechanisms.sequential_minmax import sequential_minmax
-from fairbook.properties.instances import sampler
 
 #: Two kinds of tasks in a pool of eight: no allocation pleases everybody.
 EIGHT = Case(((2,), (5,)), (8,), (1, 1))

@@ -16,11 +16,11 @@ import pandas as pd
 from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import in_words
 from book.common.runs import stream
+from book.common.traces.alibaba2017 import load_digest
 from book.tv_drf import checks_example, checks_fairness, checks_lies, studies as study
 from book.tv_drf.judging import CHEAP, POSITIVE, about_runs
 from book.tv_drf.properties import Outcome, Workload, tasks_against_alone
 from book.tv_drf.users import MEMORY_GB, draw, shared
-from fairbook.traces.alibaba2017 import load_digest
 
 __all__ = ["checks_example", "checks_fairness", "checks_lies"]
 

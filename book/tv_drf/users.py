@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from book.common.runs import choices
+from book.common.traces.alibaba2017 import Jobs, load_digest
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
 from fairbook.model.inputs import FloatArray, as_number, as_positive, as_whole
-from fairbook.traces.alibaba2017 import Jobs, load_digest
 
 #: Periods of a run.
 PERIODS = 20

@@ -1,11 +1,11 @@
-"""Properties as predicates with a witness or a certificate, and the adversarial search for what breaks them.
+"""Properties as predicates with a witness or a certificate, and the search for lies.
 
 >>> import fairbook as fb
 >>> r = fb.dmfa_srq([[1, 1/2], [1/2, 1], [1/2, 1]], weights=[1/4, 1/4, 1/2])
 >>> bool(dynamic_envy_freeness(r))
 True
->>> print(search_lie(fb.dmfa_srq, r.demands, r.weights, user=0, evaluations=200).found)
-False
+>>> bool(strategy_proofness(fb.dmfa_srq, r.demands, r.weights, evaluations=200))
+True
 """
 
 from fairbook.properties.dynamic import (
@@ -16,18 +16,7 @@ from fairbook.properties.dynamic import (
     irrevocability,
 )
 from fairbook.properties.finding import Finding, Trajectory, show
-from fairbook.properties.instances import CORNERS, Instance, Sampler, sampler
-from fairbook.properties.lies import (
-    Lie,
-    claimed_tasks,
-    lie_gain,
-    search_instance,
-    search_lie,
-    strategy_proofness,
-    true_tasks,
-)
-from fairbook.properties.search import Search, minimise_margin
-from fairbook.properties.shrinking import shrink
+from fairbook.properties.lies import claimed_tasks, strategy_proofness, true_tasks
 from fairbook.properties.static import (
     envy_freeness,
     feasibility,
@@ -36,12 +25,7 @@ from fairbook.properties.static import (
 )
 
 __all__ = [
-    "CORNERS",
     "Finding",
-    "Instance",
-    "Lie",
-    "Sampler",
-    "Search",
     "Trajectory",
     "claimed_tasks",
     "dynamic_envy_freeness",
@@ -51,15 +35,9 @@ __all__ = [
     "envy_freeness",
     "feasibility",
     "irrevocability",
-    "lie_gain",
-    "minimise_margin",
     "pareto_optimality",
-    "sampler",
-    "search_instance",
-    "search_lie",
     "sharing_incentive",
     "show",
-    "shrink",
     "strategy_proofness",
     "true_tasks",
 ]

@@ -3,7 +3,7 @@
 Each check takes an :class:`~fairbook.model.Allocation` and returns a :class:`~fairbook.properties.Finding`.
 Tasks are divisible; zero demands, weights that differ by resource and task bounds are taken into account. Users that
 need nothing at all are left out.
-Strategy-proofness is a property of a mechanism and not of an allocation: see :mod:`fairbook.properties.search`.
+Strategy-proofness is a property of a mechanism and not of an allocation: see :mod:`fairbook.properties.lies`.
 
 Where demands, weights, tasks, capacities and bounds hold fractions, the checks are exact.
 """

@@ -24,8 +24,8 @@ import numpy as np
 import pandas as pd
 
 from book.common.raw.digests import DigestReport, described, find_files, number, read
-from fairbook.traces import alibaba2017 as trace
-from fairbook.traces.alibaba2017 import JOBS, MACHINES, NAME, REQUESTS, Jobs
+from book.common.traces import alibaba2017 as trace
+from book.common.traces.alibaba2017 import JOBS, MACHINES, NAME, REQUESTS, Jobs
 
 _MEMORY_DECIMALS: Final = 9
 _STATUS: Final = ("Ready", "Waiting", "Running", "Terminated", "Failed", "Cancelled")

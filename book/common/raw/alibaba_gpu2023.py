@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 
 from book.common.raw.digests import DigestReport, described, find_files, number, read
-from fairbook.traces.alibaba_gpu2023 import (
+from book.common.traces.alibaba_gpu2023 import (
     MACHINE_HEADER,
     MACHINES,
     NAME,

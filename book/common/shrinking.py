@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbook.properties.finding import Finding
-from fairbook.properties.instances import Instance
-from fairbook.properties.search import Statement
-
-__all__ = ["shrink"]
+from book.common.instances import Instance
+from book.common.search import Statement, lowest
 
 Array = NDArray[Any]
 
@@ -57,16 +54,15 @@ def shrink(instance: Instance, margin: Statement, *, max_denominator: int = 12, 
 
     >>> from dataclasses import replace
     >>> import fairbook as fb
-    >>> from fairbook.properties import minimise_margin, sharing_incentive
+    >>> from book.common.search import minimise_margin
+    >>> from fairbook.properties import sharing_incentive
     >>> ignoring = lambda i: sharing_incentive(replace(fb.drf(i.demands), weights=i.weights))
     >>> print(shrink(minimise_margin(ignoring, evaluations=200).instance, ignoring))
     demands = [[1], [1]], weights = [1, 2]
     """
 
     def violated(candidate: Instance) -> bool:
-        value = margin(candidate)
-        value = value.margin if isinstance(value, Finding) else value
-        return bool(value < 0)
+        return bool(lowest(margin(candidate)) < 0)
 
     exact = instance.exact()
     scaled = _scaled(exact)
@@ -99,11 +95,8 @@ def _scaled(instance: Instance) -> Instance:
 
 def _rounded(instance: Instance, denominator: int) -> Instance:
     def convert(array: Array) -> Array:
-        found = np.empty(array.shape, dtype=object)
-        for index, entry in np.ndenumerate(array):
-            near = Fraction(round(entry * denominator), denominator)
-            found[index] = near if near > 0 or entry == 0 else Fraction(1, denominator)
-        return found
+        near = [Fraction(max(round(x * denominator), int(x > 0)), denominator) for x in array.ravel()]
+        return np.array(near, dtype=object).reshape(array.shape)
 
     return Instance(
         convert(instance.demands), convert(instance.weights), {i: convert(row) for i, row in instance.lies.items()}

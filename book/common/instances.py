@@ -1,6 +1,6 @@
 """Instances to attack statements with: users in order of arrival, perhaps lying, drawn from named corners and moved.
 
-An instance lives in floats or, after :func:`fairbook.properties.shrink`, in fractions.
+An instance lives in floats or, after :func:`book.common.shrinking.shrink`, in fractions.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from fairbook.errors import InvalidInput
-
-__all__ = ["CORNERS", "Instance", "Sampler", "move", "sampler"]
+from fairbook.properties.finding import show
 
 Array = NDArray[Any]
+
+#: Entry by entry, floats at face value.
+as_fractions = np.vectorize(Fraction, otypes=[object])
 
 #: Weights, and the entries of one demand, stay within this factor: beyond it rounding is attacked, not the statement.
 APART = 1e6
@@ -42,32 +43,14 @@ class Instance:
     weights: Array
     lies: Mapping[int, Array] = field(default_factory=dict)
 
-    @property
-    def claimed(self) -> Array:
-        """Demands as the mechanism sees them, shape (n, m)."""
-        if not self.lies:
-            return self.demands
-        claimed = self.demands.copy()
-        for user, row in self.lies.items():
-            claimed[user] = row
-        return claimed
-
     def __str__(self) -> str:
-        from fairbook.properties.finding import show
-
         text = f"demands = {show(self.demands)}, weights = {show(self.weights)}"
         return text + (f", lies = {show(dict(self.lies))}" if self.lies else "")
 
     def exact(self) -> Instance:
         """Give the same instance in fractions, floats at face value."""
-
-        def convert(array: Array) -> Array:
-            found = np.empty(array.shape, dtype=object)
-            for index, entry in np.ndenumerate(array):
-                found[index] = Fraction(entry)
-            return found
-
-        return Instance(convert(self.demands), convert(self.weights), {i: convert(r) for i, r in self.lies.items()})
+        lies = {i: as_fractions(row) for i, row in self.lies.items()}
+        return Instance(as_fractions(self.demands), as_fractions(self.weights), lies)
 
     def as_dict(self) -> dict[str, Any]:
         """Give demands, weights and lies as lists, for a witness."""
@@ -208,12 +191,7 @@ def sampler(
     >>> draw(np.random.default_rng(0)).demands.shape
     (3, 2)
     """
-    for name, (low, high) in (("users", users), ("resources", resources)):
-        if not 1 <= low <= high:
-            raise InvalidInput(name, "must be two whole numbers from 1, in order", (low, high))
-    chosen = list(CORNERS) if corners is None else list(corners)
-    if unknown := set(chosen) - set(CORNERS):
-        raise InvalidInput("corners", f"must be among {sorted(CORNERS)}", sorted(unknown))
+    chosen = list(CORNERS if corners is None else corners)
     if corners is None:
         if users[0] > 1:
             chosen.remove("one_user")
