@@ -45,7 +45,10 @@ def write_whole(files: Mapping[Path, bytes], *, mode: int | None = None) -> None
             temporary = target.with_name(f".{target.name[:50]}.{uuid4().hex}.part")
             waiting.append((temporary, target))
             try:
-                temporary.write_bytes(content)
+                with temporary.open("wb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())  # on the disk before it has the name
             except OSError as error:  # it names the temporary file, which nobody has asked for
                 raise OSError(error.errno, error.strerror, str(name)) from None
             if mode is not None or target.exists():

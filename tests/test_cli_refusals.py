@@ -45,6 +45,7 @@ OPTIONS: list[tuple[Case, str, str]] = [
         "--capacity cpu=inf": "name=number", "--capacity =1": "name=number",
         "--capacity disk=1": "none of the resources cpu, memory", "--capacity user=1": "none of the resources",
         "--capacity cpu=9,memory=18": "none of the resources", "--capacity cpu=9 memory=18Gi": "in one unit",
+        "--capacity cpu=9 memory=18 cpu=8": "gives 'cpu' twice",
         "--capacity cpu=-9 memory=1": "--capacity cpu must be positive",
         "--capacity cpu=0 memory=1": "--capacity cpu must be positive, got 0.0",
         "--capacity cpu=1 memory=1e999": "--capacity memory must be finite",

@@ -138,6 +138,8 @@ def _pool(rule: Mechanism, users: Users, machines: Machines | None, pairs: list[
         name, sign, text = pair.rpartition("=")
         if not (sign and name and name.isprintable()) or not NUMBER.fullmatch(text):
             raise Refused(f"--capacity must be given as name=number, got {shown(pair)}; a plain number, in one unit")
+        if name in given:
+            raise Refused(f"--capacity gives {shown(name)} twice")
         if resources and name not in resources:
             raise Refused(f"--capacity names {shown(name)}, none of the resources {few(resources)}")
         given[name] = float(text)

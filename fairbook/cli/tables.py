@@ -187,7 +187,10 @@ class Users(NamedTuple):
         if self.table.held is not None:
             return np.array([self.table.held[name] for name in self.resources]).T
         if "running" in self.columns and not self.period:
-            return self.spread(self.columns["running"], 0.0)[:, None] * self.demands()
+            tasks = self.spread(self.columns["running"], 0.0)
+            for i in np.flatnonzero(tasks < 0).tolist():
+                raise Refused(f"{self.place('running', (i,))} must not be negative, got {tasks[i]:g}")
+            return tasks[:, None] * self.demands()
         return None
 
     def spread(self, column: str, default: float, *, unbounded: bool = False) -> Any:
