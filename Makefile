@@ -30,7 +30,7 @@ PIP := $(PY) -m pip install -q --disable-pip-version-check
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 
-.PHONY: help setup book page lab pdf test proofs fresh fuzz bench execute results compare lock lint package bump clean
+.PHONY: help setup book page lab pdf test quick proofs fresh fuzz bench execute results compare lock lint package bump clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -80,6 +80,9 @@ pdf: book  ## print the book as a PDF, with Chromium: _build/pdf/fairbook.pdf
 
 test: $(READY)  ## run all checks: make test PYTEST_ARGS="-k twins"
 	$(PY) -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+quick: $(READY)  ## the checks that need neither a built book, a browser nor minutes; no notebooks
+	$(PY) -m pytest -q -n $(WORKERS) -o addopts="--doctest-modules --strict-markers" -m "not book and not browser and not slow and not traces" tests fairbook $(PYTEST_ARGS)
 
 fresh:  ## the checkout as a stranger gets it, once for each of PYTHON="python3.11 python3.13"; takes minutes
 	tools/fresh.sh $(PYTHON)

@@ -364,13 +364,13 @@ def _tv_drf(rng: np.random.Generator, scale: int) -> Iterator[Row | str]:
 
     fluid(*bounded())
     what = "fresh HiGHS programs against fluid `tv_drf`, one period, n = 20"
-    yield against(what, bounded, programs, fluid, 100, runs=3 * runs, fast=200, same=alike)
+    yield against(what, bounded, programs, fluid, 25, runs=3 * runs, fast=200, same=alike)
     if find_spec("cvxpy_leximin") is None:
         yield "cvxpy_leximin was not measured: it is not installed."
         return
-    for name, quick in (("fluid `tv_drf`", fluid), ("`drf` with bounds", drf)):
+    for name, quick, limit in (("fluid `tv_drf`", fluid, 2_000), ("`drf` with bounds", drf, 50_000)):
         what = f"`cvxpy_leximin` {version('cvxpy-leximin')} against {name}, one period, n = 20"
-        yield against(what, bounded, by_cvxpy_leximin, quick, 50_000, runs=1 + 2 * scale, fast=200, same=alike)
+        yield against(what, bounded, by_cvxpy_leximin, quick, limit, runs=1 + 2 * scale, fast=200, same=alike)
 
 
 def _large(rng: np.random.Generator, scale: int) -> Iterator[Row]:

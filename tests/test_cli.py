@@ -48,7 +48,7 @@ def test_shells_complete_commands_options_and_choices(monkeypatch: pytest.Monkey
         "fairbook allocate --mechanism tv": "tv_drf", "fairbook completion z": "zsh",
     }.items():  # fmt: skip
         monkeypatch.setenv("COMP_LINE", line)
-        assert run("completion", "words", "fairbook", "word", "before")[1] == f"{offered}\n"
+        assert run("completion", "words", "fairbook", "--word", "before")[1] == f"{offered}\n"
     assert all("fairbook completion words" in run("completion", shell)[1] for shell in ("bash", "zsh", "fish"))
 
 

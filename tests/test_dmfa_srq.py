@@ -31,22 +31,6 @@ def relative_error(found: NDArray[np.float64], exact: list[Any]) -> float:
 # ------------------------------------------------------------------------------------------ one answer, many ways
 
 
-@pytest.mark.parametrize(("seed", "zeros"), [(0, 0.0), (1, 0.3)])
-def test_agrees_with_60_digits_at_500_arrivals_and_weights_far_apart(seed: int, zeros: float) -> None:
-    demands, weights = random_arrivals(np.random.default_rng(seed), 500, 2, decades=6, zeros=zeros)
-    exact = oracle.decimal_levels(demands, weights)
-    assert relative_error(fb.dmfa_srq(demands, weights=weights).levels, exact) < 1e-11
-
-
-@pytest.mark.parametrize("m", [1, 8, 9])
-def test_agrees_with_algorithm_1_for_any_number_of_resources(m: int) -> None:
-    # 8 is the last number of resources whose state is held in registers
-    demands, weights = random_arrivals(np.random.default_rng(m), 300, m, decades=1, zeros=0.2)
-    found, repaired = fb.dmfa_srq(demands, weights=weights), algorithm_1(demands, weights)
-    assert close(found.levels, repaired.levels, rtol=1e-9)
-    assert close(found.tasks, repaired.tasks, rtol=1e-9)
-
-
 def test_figure_1() -> None:
     result = fb.dmfa_srq(FIGURE_1[0], weights=FIGURE_1[1])
     assert [result.tasks_at(k).tolist() for k in (1, 2)] == [[0.25], [1 / 3, 1 / 3]]
@@ -55,17 +39,6 @@ def test_figure_1() -> None:
     assert exact_levels([["1", "1/2"], ["1/2", "1"], ["1/2", "1"]], ["1/4", "1/4", "1/2"]) == [1, Fraction(4, 3), 1]
     assert [result.raised_at(k).tolist() for k in (1, 2, 3)] == [[1], [2, 2], [2, 2, 3]]
     assert result.bottlenecks.tolist() == [0, 0, 1]
-
-
-# ----------------------------------------------------------------------------- what the printed algorithm lacks
-
-
-def test_algorithm_1_counts_its_work() -> None:
-    work: list[int] = []
-    demands, weights = random_arrivals(np.random.default_rng(0), 64, 2)
-    algorithm_1(demands, weights, work=work)
-    assert len(work) == 64
-    assert all(2 * k <= entries <= 2 * (k + 8) for k, entries in enumerate(work, start=1))
 
 
 # --------------------------------------------------------------------------------------- hard on the arithmetic
@@ -167,21 +140,6 @@ def test_demands_at_the_ends_of_the_range() -> None:
         exact = oracle.decimal_levels(ends, weights, digits=400)
         assert relative_error(fb.dmfa_srq(ends, weights=weights).levels, exact) < 1e-9
         assert relative_error(algorithm_1(ends, weights).levels, exact) < 1e-9
-
-
-# ------------------------------------------------------------------------------------------ symmetries, baselines
-
-
-@REPEATABLE
-@given(instances(zeros=False))
-def test_static_optimum_shares_out_anew_at_each_arrival(case: Instance) -> None:
-    demands, weights, _, _ = case.floats
-    static = fb.static_optimum(demands, weights=weights)
-    for k in range(1, len(weights) + 1):
-        assert static.until(k).violations() == []
-        assert static.raised_at(k).tolist() == [k] * k
-        assert close(static.levels_at(k), np.full(k, static.levels[k - 1]))
-    assert (static.levels >= fb.dmfa_srq(demands, weights=weights).levels * (1 - RTOL)).all()
 
 
 # ------------------------------------------------------------------------- what a result says, against plain loops

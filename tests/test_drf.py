@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
 
 import fairbook as fb
 from book.common.oracle_drf import exact_tasks
 from fairbook.mechanisms.dmfa_srq import exact_levels
-from tests.strategies import FEW, Instance, instances, random_arrivals
+from tests.strategies import random_arrivals
 
 TINY = 1e-12  # relative, for what is computed in a few dozen float operations
 
@@ -181,19 +180,6 @@ def test_weights_per_resource_are_matched_by_name() -> None:
 
 
 # --------------------------------------------------------------------------------------------- whole tasks
-
-
-@FEW
-@given(instances(zeros=False, max_n=5))
-def test_by_task_with_weights_and_small_tasks_is_close_to_drf(case: Instance) -> None:
-    demands, weights, _, _ = case.floats
-    weights = np.clip(weights, 0.5, 2)
-    demands = demands / demands.max() / 400
-    whole, divisible = fb.drf_by_task(demands, weights=weights, stuck="stop"), fb.drf(demands, weights=weights)
-    # until the first task that does not fit all levels are within one task of each other
-    one_task = demands.max(axis=1) / (weights / weights.sum())
-    assert np.ptp(whole.levels) <= one_task.max() * (1 + 1e-9)
-    assert (np.abs(whole.levels - divisible.levels) <= 2 * one_task.max()).all()
 
 
 def test_more_tasks_than_can_be_counted_out_are_refused() -> None:

@@ -99,15 +99,6 @@ def test_names_or_their_number() -> None:
     assert inputs.names_or_number(["a", 1], "users") == (2, ("a", 1))
 
 
-def test_order_of_names() -> None:
-    assert inputs.order_of(("b", "c", "a"), ("a", "b", "c"), "x", "users") == [2, 0, 1]
-    for labels, wanted in ((None, ("a",)), (("a",), None), (("a",), ("a",)), ((0, 1), ("a", "b"))):
-        assert inputs.order_of(labels, wanted, "x", "users") is None
-    with pytest.raises(fb.InvalidInput) as caught:
-        inputs.order_of(("a", "d"), ("a", "b"), "x.index", "users")
-    assert (caught.value.where, caught.value.value) == ("x.index", {"missing": ["b"], "unknown": ["d"]})
-
-
 def test_phases_are_the_callee_s_own() -> None:
     values = np.ones((3, 2, 1))
     found = inputs.phased_demands(values)

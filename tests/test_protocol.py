@@ -100,55 +100,10 @@ def test_an_instance_stands_for_the_data(name: str) -> None:
         row.function(Instance(**{**vars(instance), odd: [[1.0, 2.0]]}))
 
 
-#: What has an entry a user, a resource or a machine, or a column for each, and may come with their names.
-LABELS = {
-    **dict.fromkeys(("weights", "max_tasks", "initial_credit", "rho", "released"), USERS),
-    "tasks": USERS,
-    "capacities": RESOURCES,
-    "machine_counts": list(MACHINES.index),
-    "contributions": list(MACHINES.index),
-    "machines": RESOURCES,
-}
-MORE: dict[str, list[dict[str, Any]]] = {
-    "karma": [
-        {"max_tasks": [1.0, 9.0, 0.5], "initial_credit": [1.0, 2.0, 0.0]},
-        {"max_tasks": [[1.0, 9.0, 0.5], [0.1, 0.2, 9.0]]},
-    ],
-    "cbdrf": [
-        {"rho": [0.3, 0.9, 0.5], "released": [0.2, 0.95, 0.4]},
-        {"rho": [[0.3, 0.9, 0.5]] * 2, "released": [[0.2, 0.95, 0.4], [0.9, 0.1, 0.5]]},
-    ],
-    "machines": [{"max_tasks": [2.0, np.inf, 1.0]}],
-}
-MATCHED = [
-    (name, more)
-    for name, row in registry.items()
-    if row.kind != "clusters"
-    for more in MORE.get(name, MORE.get(row.kind, [{}]))
-]
-
-
-@pytest.mark.parametrize(("name", "more"), MATCHED)
-def test_data_are_matched_by_name(name: str, more: dict[str, Any]) -> None:
-    row, given = registry[name], data(name) | more
-    expected = row.function(**given).to_dict()
-    for argument in LABELS.keys() & given.keys():
-        labels, axis = LABELS[argument], np.ndim(given[argument]) - 1
-        named = pd.DataFrame(given[argument], columns=labels) if axis else pd.Series(given[argument], labels)
-        for same in (named[labels[::-1]], named.set_axis(range(len(labels)), axis=axis)):
-            assert row.function(**given | {argument: same}).to_dict() == expected
-        for other in (["x", "y", "z"][: len(labels)], [labels[0]] * len(labels)):
-            with pytest.raises(fb.InvalidInput) as caught:
-                row.function(**given | {argument: named.set_axis(other, axis=axis)})
-            assert caught.value.where.startswith(argument)
-
-
-@pytest.mark.parametrize(("phase", "argument"), [(fb.grant_tasks, "credit_factor"), (fb.karma_phase, "credit")])
-def test_credits_are_matched_by_name(phase: Any, argument: str) -> None:
-    credit = pd.Series([1.0, 0.5, 0.25], USERS)
-    assert phase(DEMANDS, credit[::-1]).to_dict() == phase(DEMANDS, credit.tolist()).to_dict()
-    with pytest.raises(fb.InvalidInput, match=rf"^{argument}"):
-        phase(DEMANDS, credit.set_axis(["x", "y", "z"]))
+def test_other_names_are_refused() -> None:
+    for argument, names in (("weights", ["x", "y", "z"]), ("capacities", ["cpu", "gpu"])):
+        with pytest.raises(fb.InvalidInput, match=rf"^{argument}.index must name the same"):
+            fb.drf(DEMANDS, **{argument: pd.Series(1.0, names)})
 
 
 @pytest.mark.parametrize("name", ["dmfa_srq", "cbdrf", "karma", "tv_drf"])

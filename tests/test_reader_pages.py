@@ -12,13 +12,17 @@ CITE = (ROOT / "book" / "cite.md").read_text("utf8")
 
 
 @pytest.mark.book
-def test_each_page_says_how_to_cite_it(book: Book) -> None:
+def test_each_page_says_how_to_cite_it_and_what_a_link_to_it_shows(book: Book) -> None:
     for name in toc_files():
         page = (book.html / name).with_suffix(".html")
         text = page.read_text("utf8")
         entry = re.search(r"@incollection\{fairbook_\w+,\n  author = .*?</pre>", text, re.DOTALL)
         assert entry, name
         assert f"Version {fairbook.__version__}" in entry[0], name
+        assert re.search(r'<meta name="description" content="([^"]{30,250})">', text), name
+        picture = re.search(r'<meta property="og:image" content="([^"]+)">', text)
+        assert picture, name
+        assert (page.parent / picture[1]).is_file(), name
 
 
 def test_the_version_is_stated_once_and_put_into_every_entry() -> None:

@@ -1,14 +1,16 @@
 """Sphinx extension: what is made of the repository when the book is built.
 
 ``{stored-results}`` is a table of the records beside the tables in ``data/results/``. The page that says how to cite
-gets the version of the package, each page an entry to cite it, and each page with code the ways to run it. Beside the
-page of claims lies the ledger as a file.
+gets the version of the package, each page an entry to cite it and what a link to it shows, and each page with code the
+ways to run it. Beside the page of claims lies the ledger as a file.
 """
 
 import html
 import json
 import re
 import shutil
+import subprocess
+import textwrap
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -72,6 +74,14 @@ def state_version(app: Any, docname: str, source: list[str]) -> None:
         source[0] = source[0].replace("VERSION", version("fairbook"))
 
 
+def commit() -> str:
+    """Give the short name and the date of the commit that the book is built from; empty outside a repository."""
+    with suppress(OSError, subprocess.CalledProcessError):
+        asked = ["git", "-C", str(ROOT), "log", "-1", "--format=%h of %cs"]
+        return ", commit " + subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    return ""
+
+
 def sign(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Say at the foot of each page what it is a page of, and how to cite it."""
     title = re.sub(r"<[^>]+>|^[\d.]+ ", "", context.get("title") or "fairbook")
@@ -80,15 +90,36 @@ def sign(app: Any, page: str, template: str, context: dict[str, Any], doctree: A
         "title": f"{{{html.unescape(title)}}}",
         "booktitle": "fairbook: fair allocation of several resources, five papers as an executable book",
         "year": str(app.config.copyright),
-        "note": f"Version {version('fairbook')}",
+        "note": f"Version {version('fairbook')}{app.fairbook_commit}",
     }
     key = re.sub(r"\W+", "_", page.removeprefix("book/"))
     lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
     entry = f'@incollection{{fairbook_{key},\n{html.escape(lines)}<span class="here"></span>}}'
     context["theme_extra_footer"] = (
-        f'<details class="cite-page"><summary>Cite this page</summary><pre>{entry}</pre></details>'
-        f'fairbook {version("fairbook")}. <a href="{context["pathto"]("book/cite")}">How to cite</a>. '
+        f'<details class="cite-page"><summary>Cite this page</summary><pre>{entry}</pre></details>fairbook '
+        f'{version("fairbook")}{app.fairbook_commit}. <a href="{context["pathto"]("book/cite")}">How to cite</a>. '
         + app.config.html_theme_options["extra_footer"]
+    )
+    # what a link to the page shows; a picture's address should be whole, once there is a host
+    texts = [] if doctree is None else [" ".join(one.astext().split()) for one in doctree.findall(nodes.paragraph)]
+    said = textwrap.shorten(
+        next((text for text in texts if len(text) > 60), fields["booktitle"]), 240, placeholder=" ..."
+    )
+    picture = (
+        f"{app.config.html_baseurl}_static/preview.png"
+        if app.config.html_baseurl
+        else context["pathto"]("_static/preview.png", resource=True)
+    )
+    tags = {
+        "og:type": "article",
+        "og:site_name": "fairbook",
+        "og:title": html.unescape(title),
+        "og:description": said,
+        "og:image": picture,
+    }
+    found = [f'<meta property="{name}" content="{html.escape(value)}">' for name, value in tags.items()]
+    context["metatags"] = "\n".join(
+        [context.get("metatags", ""), f'<meta name="description" content="{html.escape(said)}">', *found]
     )
     if page == "book/intro":
         context["docstitle"] = "fair allocation of several resources"
@@ -161,6 +192,7 @@ def write_ledger(app: Any) -> list[Any]:
 
 def setup(app: Any) -> dict[str, Any]:
     """Register with Sphinx."""
+    app.fairbook_commit = commit()
     app.connect("source-read", state_version)
     app.connect("html-page-context", sign)
     app.connect("html-page-context", offer)

@@ -14,11 +14,11 @@ import pandas as pd
 
 from book.common.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
 from book.common.runs import stream
-from book.virtual_cluster import checks_beyond, checks_money, checks_packing, studies as study
+from book.virtual_cluster import checks_beyond, checks_money, checks_packing, checks_truth, studies as study
 from book.virtual_cluster.judging import ALL, nearest_mixed, runs_of
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 
-__all__ = ["checks_beyond", "checks_money", "checks_packing"]
+__all__ = ["checks_beyond", "checks_money", "checks_packing", "checks_truth"]
 
 # ------------------------------------------------------------------------------------------------------- the figures
 

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
+from typing import Any
 
 import numpy as np
 
 from book.common.claims.registry import Mechanism
 from book.common.evidence import sampled_claim
 from book.virtual_cluster.judging import Number, by_name, search_claim
-from book.virtual_cluster.oracle import exact_optimum
+from book.virtual_cluster.oracle import exact_optimum, share
 from book.virtual_cluster.properties import RULES, Case, Rule, arguments, cases, pour
 from fairbook.mechanisms.engines.packing import pack
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
@@ -217,3 +219,37 @@ search_claim(
     mechanism=by_name("pool"),
     mutant=by_name("equal numbers"),
 )
+
+
+def _in_turn(least: Sequence[int], most: Sequence[int], capacity: int) -> Any:
+    """What is free goes to the first user, then to the second."""
+    vms, free = list(least), capacity - sum(least)
+    for i, top in enumerate(most):
+        step = min(free, top - vms[i])
+        vms[i], free = vms[i] + step, free - step
+    return vms
+
+
+@sampled_claim(
+    key=22,
+    share=20,
+    said="Compared with all ways to share, in fractions, on {count} random clusters.",
+    id="virtual_cluster.share",
+    locator="beyond the paper (section 2.1, second phase of the relaxation)",
+    kind="algorithm",
+    statement="Giving what is free, VM by VM, to the user furthest below its request makes the sorted fractions of a "
+    "cluster lexicographically largest (ties: to the smallest request).",
+    proof="lem-virtual_cluster-share",
+    mechanism=Mechanism("to the least fraction", share),
+    mutant=Mechanism("in turn", _in_turn),
+)
+def _share(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
+    n = int(rng.integers(2, 4))
+    most = rng.integers(1, 7, n).tolist()
+    least = [int(rng.integers(0, a + 1)) for a in most]
+    capacity = int(sum(least) + rng.integers(0, 6))
+    got = sorted(Fraction(int(v), a) for v, a in zip(judged.run(least, most, capacity), most, strict=True))
+    every = product(*(range(low, high + 1) for low, high in zip(least, most, strict=True)))
+    return got == max(
+        sorted(Fraction(v, a) for v, a in zip(vms, most, strict=True)) for vms in every if sum(vms) <= capacity
+    )

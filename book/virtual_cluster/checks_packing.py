@@ -24,7 +24,7 @@ from book.virtual_cluster.judging import (
     small_case,
     witness,
 )
-from book.virtual_cluster.oracle import exact_optimum, lp_bound, rounds, share
+from book.virtual_cluster.oracle import exact_optimum, lp_bound, rounds
 from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, Rule, allocations, arguments, cases, pour
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import VirtualClusters
@@ -89,40 +89,6 @@ def _hard(rng: np.random.Generator, judged: Mechanism, at: int) -> tuple[bool, b
         return None
     split = any(sum(chosen) == target for r in range(1, 6) for chosen in combinations(items, r))
     return bool(judged.run(items, 0, (target, target)).served.all()) == split, split
-
-
-def _in_turn(least: Sequence[int], most: Sequence[int], capacity: int) -> Any:
-    """What is free goes to the first user, then to the second."""
-    vms, free = list(least), capacity - sum(least)
-    for i, top in enumerate(most):
-        step = min(free, top - vms[i])
-        vms[i], free = vms[i] + step, free - step
-    return vms
-
-
-@sampled_claim(
-    key=22,
-    share=20,
-    said="Compared with all ways to share, in fractions, on {count} random clusters.",
-    id="virtual_cluster.share",
-    locator="beyond the paper (section 2.1, second phase of the relaxation)",
-    kind="algorithm",
-    statement="Giving what is free, VM by VM, to the user furthest below its request makes the sorted fractions of a "
-    "cluster lexicographically largest (ties: to the smallest request).",
-    proof="lem-virtual_cluster-share",
-    mechanism=Mechanism("to the least fraction", share),
-    mutant=Mechanism("in turn", _in_turn),
-)
-def _share(rng: np.random.Generator, judged: Mechanism, at: int) -> bool:
-    n = int(rng.integers(2, 4))
-    most = rng.integers(1, 7, n).tolist()
-    least = [int(rng.integers(0, a + 1)) for a in most]
-    capacity = int(sum(least) + rng.integers(0, 6))
-    got = sorted(Fraction(int(v), a) for v, a in zip(judged.run(least, most, capacity), most, strict=True))
-    every = product(*(range(low, high + 1) for low, high in zip(least, most, strict=True)))
-    return got == max(
-        sorted(Fraction(v, a) for v, a in zip(vms, most, strict=True)) for vms in every if sum(vms) <= capacity
-    )
 
 
 def _level(judge: Callable[..., Any], case: Case) -> Number | None:

@@ -17,7 +17,6 @@ from fairbook.cli.given import Given, machines_of, make
 from fairbook.cli.reports import Report, check_output, deliver
 from fairbook.cli.tables import read_users
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms import registry
 
 
 def allocate(options: argparse.Namespace) -> int:
@@ -54,9 +53,6 @@ def _against(report: Report, given: Given, options: argparse.Namespace) -> None:
     changed = {"mechanism": options.against, "placement": False, "set": []}
     other = make(argparse.Namespace(**{**vars(options), **changed}), given.users, given.machines)
     against_other(report, _report(other, *other.run(), options))
-    for name in (given.rule.name, options.against):
-        if "max_tasks" in given.users.columns and not {"max_tasks", "tasks"} & set(registry[name].takes):
-            report.lines.append(f"{name} does not look at how many tasks there are")
 
 
 def _report(given: Given, result: Any, rows: pd.DataFrame, options: argparse.Namespace) -> Report:

@@ -24,7 +24,7 @@ def _words(parser: argparse.ArgumentParser, line: str) -> list[str]:
                 parser = action.choices[word]
     takes = {name: action.choices for action in parser._actions[::-1] for name in action.option_strings or [""]}
     offered = takes.get(before[-1]) or [*takes, *(takes[""] or ())]
-    return [word for word in offered if word.startswith(last)]
+    return [word for word in offered if word and word.startswith(last)]
 
 
 def add_completion(commands: Any, make_parser: Callable[[], argparse.ArgumentParser]) -> None:
@@ -45,4 +45,5 @@ fairbook completion fish | source""",
         bars=False,
     )
     parser.add_argument("shell", choices=(*_SCRIPTS, "words"), help="`words` answers the scripts")
-    parser.add_argument("asked", nargs="*", help=argparse.SUPPRESS)  # bash says once more what is completed
+    # bash says once more what is completed
+    parser.add_argument("asked", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fairbook.errors import FairbookError
 from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.engines.placing import fill
-from fairbook.mechanisms.machines import Machines, as_placement, in_fractions, wants_more
+from fairbook.mechanisms.machines import Machines, as_placement, in_fractions, progressive
 from fairbook.mechanisms.readings import DrfhMethod
 from fairbook.model.inputs import FloatArray, as_weights, check_switch, raise_at_first
 from fairbook.model.instance import takes_instance
@@ -47,9 +47,10 @@ def drfh_rule(
     >>> drfh_rule([[F(2), F(10)], [F(10), F(2)]], [[F(2 * 10), F(12 * 10)], [F(12 * 10), F(2 * 10)]])[:3]
     [(0, 0), (1, 1), (0, 0)]
     """
-    n = len(demands)
     stand = Machines(demands, machines, machine_counts, near, prefer)
-    level = [max(share) / w for share, w in zip(stand.shares, weights or [1] * n, strict=True)]  # of one task
+    level = [
+        max(share) / w for share, w in zip(stand.shares, weights or [1 for _ in demands], strict=True)
+    ]  # of a task
 
     def suits(i: int, j: int) -> Any:
         """Minus the sum of abs(d_r / d_1 - c_r / c_1), parts of the pool, 1 the first resource that the task needs."""
@@ -60,15 +61,7 @@ def drfh_rule(
         one = next(r for r, d in enumerate(need) if d)
         return -sum(abs(d / need[one] - c / free[one]) for d, c in zip(need, free, strict=True))
 
-    tasks, inside = [0] * n, set(range(n))
-    while waiting := [i for i in sorted(inside) if wants_more(max_tasks, tasks, i)]:
-        i = min(waiting, key=lambda i: tasks[i] * level[i])
-        if room := stand.room(i):
-            stand.place(i, room, suits)
-            tasks[i] += 1
-        else:
-            inside.remove(i)
-    return stand.placed
+    return progressive(stand, max_tasks, lambda tasks, i: tasks * level[i], lambda i, room: room, suits)
 
 
 _NEAR = 1e-9  # levels and prices this close count as equal

@@ -57,6 +57,22 @@ class Machines:
         self.placed.append((i, j))
 
 
+def progressive(stand: Machines, max_tasks: Any, first: Callable[[int, int], Any], among: Any, value: Any) -> list[Any]:
+    """Progressive filling: a task at a time to the user who is first by its tasks, who leaves where none fits.
+
+    It goes to the machine of the largest ``value(i, j)`` in ``among(i, room)``.
+    """
+    tasks, inside = [0] * len(stand.demands), set(range(len(stand.demands)))
+    while waiting := [i for i in sorted(inside) if wants_more(max_tasks, tasks, i)]:
+        i = min(waiting, key=lambda i: first(tasks[i], i))
+        if room := stand.room(i):
+            stand.place(i, among(i, room), value)
+            tasks[i] += 1
+        else:
+            inside.remove(i)
+    return stand.placed
+
+
 def wants_more(max_tasks: Any, held: Sequence[int], i: int) -> bool:
     """Tell whether a user asks for another whole task."""
     return bool(max_tasks is None or held[i] + 1 <= max_tasks[i])

@@ -15,7 +15,7 @@ from typing import Any
 from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.engines.placing import fill
 from fairbook.mechanisms.gdrf import as_filled, lots, machine_types, of_type, order_of_users, types_in_order
-from fairbook.mechanisms.machines import Machines, as_placement, in_fractions, logarithm, wants_more
+from fairbook.mechanisms.machines import Machines, as_placement, in_fractions, logarithm, progressive
 from fairbook.mechanisms.readings import MdrfReading
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Placement, as_cell
@@ -58,17 +58,11 @@ def mdrf_rule(
         need = stand.shares[i]
         return power([(q / sum(free), p / sum(need)) for q, p in zip(free, need, strict=True) if p])
 
-    tasks, inside = [0] * n, set(range(n))
-    while waiting := [i for i in inside if wants_more(max_tasks, tasks, i)]:
-        i = min(waiting, key=lambda i: (tasks[i] * max(stand.shares[i]), rank[i]))
-        room = stand.room(i)
-        if not room:
-            inside.remove(i)
-            continue
-        suited = room if reading == "entropy" else of_type(room, types, wanted[i])
-        stand.place(i, suited, likeness)
-        tasks[i] += 1
-    return stand.placed
+    def suited(i: int, room: list[int]) -> list[int]:
+        return room if reading == "entropy" else of_type(room, types, wanted[i])
+
+    share = [max(row) for row in stand.shares]
+    return progressive(stand, max_tasks, lambda tasks, i: (tasks * share[i], rank[i]), suited, likeness)
 
 
 @takes_instance

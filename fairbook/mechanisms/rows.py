@@ -42,19 +42,19 @@ class Mechanism(NamedTuple):
     module: str
     online: str | None = None
 
+    def _loaded(self, name: str) -> Callable[..., Any]:
+        found: Callable[..., Any] = getattr(importlib.import_module(f"fairbook.mechanisms.{self.module}"), name)
+        return found
+
     @property
     def function(self) -> Callable[..., Any]:
         """The mechanism itself, loaded on first use."""
-        found: Callable[..., Any] = getattr(importlib.import_module(f"fairbook.mechanisms.{self.module}"), self.name)
-        return found
+        return self._loaded(self.name)
 
     @property
     def rule(self) -> Callable[..., Any]:
         """The rule itself, plain: loops over floats or fractions."""
-        found: Callable[..., Any] = getattr(
-            importlib.import_module(f"fairbook.mechanisms.{self.module}"), f"{self.name}_rule"
-        )
-        return found
+        return self._loaded(f"{self.name}_rule")
 
     @property
     def takes(self) -> tuple[str, ...]:
@@ -64,8 +64,8 @@ class Mechanism(NamedTuple):
     @property
     def needs(self) -> tuple[str, ...]:
         """Names of the arguments without a default."""
-        given = inspect.signature(self.function).parameters.values()
-        return tuple(one.name for one in given if one.default is one.empty)
+        given = inspect.signature(self.function).parameters
+        return tuple(name for name, one in given.items() if one.default is one.empty)
 
     @property
     def readings(self) -> dict[str, Reading]:

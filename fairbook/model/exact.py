@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from fairbook.errors import InvalidInput
-from fairbook.model.inputs import as_capacities, as_demands, as_max_tasks, as_weights, number_of_dimensions
+from fairbook.model.inputs import as_capacities, as_demands, as_max_tasks, number_of_dimensions
 
 __all__ = ["as_fractions", "by_rule", "exact_instance", "in_fractions"]
 
@@ -84,28 +84,23 @@ def exact_instance(
         Under the same rules as for floats.
     """
     rows = as_fractions(demands, "demands")
-    if not isinstance(rows[0], list) or isinstance(rows[0][0], list):
-        raise InvalidInput("demands", "must have shape (n users, m resources)", demands)
-    n, m = len(rows), len(rows[0])
-    vectors: list[list[Any]] = []
-    for values, count, default, argument in (
-        (weights, n, Fraction(1), "weights"),
-        (capacities, m, Fraction(1), "capacities"),
-        (max_tasks, n, None, "max_tasks"),
+    n, m = as_demands(_in_doubles(rows)).values.shape
+    found: list[Any] = [rows]
+    for name, values, count, default, check in (
+        ("weights", weights, n, Fraction(1), as_capacities),
+        ("capacities", capacities, m, Fraction(1), as_capacities),
+        ("max_tasks", max_tasks, n, None, as_max_tasks),
     ):
-        vector: list[Any] = [default] * count if values is None else as_fractions(values, argument)
-        if len(vector) != count or isinstance(vector[0], list):
-            raise InvalidInput(argument, f"must have shape ({count},)", values)
-        if argument != "max_tasks" and None in vector:
-            raise InvalidInput(argument, "must be a number", None, (vector.index(None),))
-        vectors.append(vector)
-    if any(None in row for row in rows):
-        raise InvalidInput("demands", "must be numbers", demands)
+        found.append([default] * count if values is None else as_fractions(values, name))
+        check(_in_doubles(found[-1]), count, argument=name)
+    return found[0], found[1], found[2], found[3]
+
+
+def _in_doubles(values: Any) -> Any:
+    """Give fractions as doubles; None and what does not fit is infinite."""
+    if isinstance(values, list):
+        return [_in_doubles(one) for one in values]
     try:
-        as_demands([[float(d) for d in row] for row in rows])
-        as_weights([float(w) for w in vectors[0]], n, contributed=True)
-        as_capacities([float(c) for c in vectors[1]], m)
-        as_max_tasks([np.inf if b is None else float(b) for b in vectors[2]], n)
+        return np.inf if values is None else float(values)
     except OverflowError:
-        raise InvalidInput("demands, weights, capacities, max_tasks", "must fit a double", demands) from None
-    return rows, vectors[0], vectors[1], vectors[2]
+        return np.inf

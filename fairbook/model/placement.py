@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -191,17 +192,9 @@ class _Placed(Result):
     tasks: Any
     names = ("users", "resources", "classes")
 
-    @property
-    def users(self) -> Names:
-        return self.cell.users
-
-    @property
-    def resources(self) -> Names:
-        return self.cell.resources
-
-    @property
-    def classes(self) -> Names:
-        return self.cell.classes
+    users = property(attrgetter("cell.users"))
+    resources = property(attrgetter("cell.resources"))
+    classes = property(attrgetter("cell.classes"))
 
     @property
     def use(self) -> FloatArray:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.kernels import INSIDE, kernel
-from fairbook.mechanisms.engines.turns import NOBODY, Turns, fits, put, tasks_to_come, turn
+from fairbook.mechanisms.engines.turns import NOBODY, Turns, put, tasks_to_come, turn
 from fairbook.model.inputs import FloatArray
 
 LAST = -1e300  # a key below all others that still counts
@@ -144,7 +144,10 @@ def _scan(turns: Any, types: Any, fair: Any, i: int) -> int:
     machine, best, nearest = -1, 0.0, types.levels
     for j in range(len(turns.used)):
         level = types.level[i, types.group[j]]
-        if level < types.levels and level <= nearest and fits(turns, i, j):
+        fits = level < types.levels and level <= nearest
+        for r in range(turns.used.shape[1]):
+            fits = fits and turns.limit[j, r] - turns.used[j, r] >= turns.demands[i, r]
+        if fits:
             key = _log_fairness(fair, turns.used, j, turns.demands[i], fair.dominant[i])
             if level < nearest or key > best:
                 machine, best, nearest = j, key, level

@@ -115,12 +115,3 @@ def put(turns: Any, i: int, machine: int) -> bool:
     for r in range(turns.demands.shape[1]):
         turns.used[machine, r] += turns.demands[i, r]
     return True
-
-
-@kernel(INSIDE, _nrt=False, forceinline=True)
-def fits(turns: Any, i: int, machine: int) -> bool:
-    """Tell whether a machine has room for a task of user i."""
-    room = True
-    for r in range(turns.demands.shape[1]):
-        room &= turns.limit[machine, r] - turns.used[machine, r] >= turns.demands[i, r]
-    return room
