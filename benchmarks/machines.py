@@ -134,7 +134,7 @@ def nearest(rng: np.random.Generator, scale: int) -> Iterator[Row | str]:
         (((lambda u=many: len(fb.drfh(*u))), (lambda u=few: len(fb.drfh(*u)))) for many, few in users),
         2,
     )
-    for m, limit in ((3, 3), (4, 5)):
+    for m, limit in ((3, 5), (4, 10)):
         fb.drfh(*pool(40, 10, m))  # compile
         users = [[pool(1000, 100, r) for r in (m, 2)] for _ in range(3 * scale)]
         yield per_task(
