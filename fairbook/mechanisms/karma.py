@@ -50,7 +50,7 @@ from fairbook.model.inputs import (
     raise_at_first,
 )
 from fairbook.model.instance import takes_instance
-from fairbook.model.phased import PhasedRun, phase_allocation
+from fairbook.model.phased import PhasedRun
 from fairbook.model.result import called
 
 __all__ = ["KarmaRun", "karma", "karma_phase", "karma_rule"]
@@ -359,8 +359,18 @@ class KarmaRun(PhasedRun):
     def at(self, phase: int) -> Allocation:
         """Give one phase (from 0) as :func:`karma_phase` does, with what credit pays for among the bounds."""
         t = self._step(phase)
-        numbers = self.tasks[t], self.demands[t], self.capacities, self._bounds[t], self.bottlenecks[t]
-        return phase_allocation(*numbers, self.named_users, self.named_resources, "karma", "full")
+        return Allocation(
+            self.tasks[t],
+            self.demands[t],
+            np.full(self.tasks.shape[1], 1.0 / self.tasks.shape[1]),
+            self.capacities,
+            self._bounds[t],
+            self.bottlenecks[t],
+            self.named_users,
+            self.named_resources,
+            mechanism="karma",
+            rule="full",
+        )
 
     def explain(self, user: Hashable, phase: int | None = None) -> str:
         """Say in a few sentences why this user has this amount in this phase (from 0; default: the last)."""

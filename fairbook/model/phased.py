@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from fairbook.model.allocation import Allocation
-from fairbook.model.inputs import FloatArray, Names, as_whole
+from fairbook.model.inputs import FloatArray, as_whole
 from fairbook.model.result import Result, position, use_columns
 
 __all__ = ["PhasedRun"]
@@ -81,19 +79,3 @@ class PhasedRun(Result):
         columns = {**columns, **use, "dominant_share": (held / self.capacities).max(axis=2)}
         index = pd.MultiIndex.from_product([range(len(self)), self.users], names=[self.step, "user"])
         return pd.DataFrame({name: values.ravel() for name, values in columns.items()}, index=index)
-
-
-def phase_allocation(
-    tasks: FloatArray,
-    demands: FloatArray,
-    pool: FloatArray,
-    max_tasks: FloatArray,
-    bottlenecks: NDArray[np.int64],
-    users: Names | None,
-    resources: Names | None,
-    mechanism: str,
-    rule: Literal["full", "credit"],
-) -> Allocation:
-    """Give one phase as an allocation among n users of equal weight."""
-    weights = np.full(len(tasks), 1.0 / len(tasks))
-    return Allocation(tasks, demands, weights, pool, max_tasks, bottlenecks, users, resources, mechanism, rule)
