@@ -27,10 +27,10 @@ def test_the_best_lie_is_at_least_as_good_as_a_dense_grid(name):
     for _ in range(8):
         demands, weights = rng.uniform(0.1, 1, (3, 2)), rng.uniform(0.3, 1, 3)
         found = p.strategy_proofness(mechanism, demands, weights, evaluations=500)
+        user = int(rng.integers(3))
         claims = [np.array([r, 1.0]) for r in np.exp(np.linspace(-4, 4, 400))]
-        for user in range(3):
-            grid = max(lie_gain(mechanism, Instance(demands, weights, {user: claim})) for claim in claims)
-            assert -found.margins[user] >= grid - 0.02 * abs(grid) - 1e-9, (demands, weights, user)
+        grid = max(lie_gain(mechanism, Instance(demands, weights, {user: claim})) for claim in claims)
+        assert -found.margins[user] >= grid - 0.02 * abs(grid) - 1e-9, (demands, weights, user)
         if not found:  # the reported tasks, recomputed from scratch
             better, w = better + 1, found.witness
             (user, lie), step = *w["lies"].items(), w["step"]

@@ -43,6 +43,14 @@ class Instance:
     weights: Array
     lies: Mapping[int, Array] = field(default_factory=dict)
 
+    @property
+    def claimed(self) -> Array:
+        """Demands as the mechanism sees them, shape (n, m)."""
+        claimed = self.demands.copy()
+        for user, row in self.lies.items():
+            claimed[user] = row
+        return claimed
+
     def __str__(self) -> str:
         text = f"demands = {show(self.demands)}, weights = {show(self.weights)}"
         return text + (f", lies = {show(dict(self.lies))}" if self.lies else "")
