@@ -56,7 +56,7 @@ def tight_case(rng: np.random.Generator) -> tuple[Any, Any]:
 
 def complete(falling: Any, room: Any, limit: int, memory: int = 64) -> Any:
     left = room.copy()
-    seen, states = np.zeros(memory, np.uint64), np.empty(memory * (len(left) + 1), np.uint64)
+    seen, states = np.zeros(memory, np.uint64), np.empty((memory, len(left) + 1), np.uint64)
     return packing.complete_search(falling, left, limit, seen, left.view(np.int64), states)
 
 
@@ -136,7 +136,7 @@ def test_puzzles_that_have_an_answer(n: int, H: int, spare: int) -> None:
 
 
 def fills(falling: Any, room: Any, limit: int, seed: int) -> Any:
-    states = np.empty(64 * (len(room) + 1), np.uint64)
+    states = np.empty((64, len(room) + 1), np.uint64)
     return packing.random_fills(falling, room.copy(), limit, np.zeros(64, np.uint64), states, seed)
 
 

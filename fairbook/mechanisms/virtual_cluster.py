@@ -28,7 +28,7 @@ from fairbook.errors import InvalidInput
 from fairbook.kernels import compiles
 from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.engines.largest_fraction import Found, Packer, largest_fraction, placed, rank
-from fairbook.mechanisms.engines.on_clusters import NAMES, cut, in_turn as fill_in_turn
+from fairbook.mechanisms.engines.on_clusters import NAMES, in_turn as fill_in_turn
 from fairbook.mechanisms.engines.packing import FITS, pack
 from fairbook.mechanisms.readings import Fit, General, Load
 from fairbook.model.clusters import (
@@ -69,6 +69,8 @@ class Asked(NamedTuple):
 
 #: Where users live: the cluster of each that has one.
 Homes = dict[int, int]
+#: User, cluster and VMs of each piece.
+Pieces = list[tuple[int, int, Any]]
 
 
 def share(least: Sequence[Any], most: Sequence[Any], capacity: Any, whole: bool = True) -> list[Any]:
@@ -274,22 +276,35 @@ def exact(asked: Asked) -> Homes:
     return {}
 
 
-def spanning(asked: Asked) -> list[tuple[int, int, Any]]:
+def spanning(asked: Asked) -> Pieces:
     """Share all clusters as one, among as many of the smallest minima as fit; cut it user by user."""
     order, total = smallest_first(asked), sum(asked.room)
     most = max(m for m in range(len(order) + 1) if sum(asked.minimum[i] for i in order[:m]) <= total)
-    users, free, j = sorted(order[:most]), list(asked.room), 0
+    users = sorted(order[:most])
     least, wanted = [asked.minimum[i] for i in users], [asked.wanted[i] for i in users]
-    pieces = []
-    for i, vms in zip(users, share(least, wanted, total, asked.whole), strict=True):
-        pieces += [] if vms else [(i, 0, vms)]
-        while vms > 0 and j < len(free):  # doubles may leave a rounding
-            if free[j]:
-                pieces.append((i, j, min(vms, free[j])))
-                vms, free[j] = vms - pieces[-1][2], free[j] - pieces[-1][2]
-            else:
+    return cut(users, share(least, wanted, total, asked.whole), asked.room)
+
+
+def cut(users: Iterable[int], amounts: Iterable[Any], room: Sequence[Any], rounding: float = 0) -> Pieces:
+    """Put user after user into cluster after cluster. Cost O(n + H).
+
+    What is less than ``rounding`` of a cluster or of a user is nothing. What is left over in the end, since the sums of
+    VMs and of capacities differ by a rounding, goes to the largest cluster, where it is least.
+    """
+    pieces: dict[tuple[int, int], Any] = {}
+    free, largest, j = list(room), max(range(len(room)), key=room.__getitem__), 0
+    for i, vms in zip(users, amounts, strict=True):
+        need = vms
+        pieces |= {} if vms else {(i, 0): vms}
+        while need > rounding * vms:
+            while j < len(room) and free[j] <= rounding * room[j]:
                 j += 1
-    return pieces
+            over = j < len(room) and need > free[j] + rounding * room[j]
+            here, part = j if j < len(room) else largest, free[j] if over else need
+            pieces[i, here] = pieces.get((i, here), 0) + part
+            free[here] -= part
+            need -= part
+    return [(i, j, vms) for (i, j), vms in pieces.items()]
 
 
 def smallest_first(asked: Asked) -> list[int]:
@@ -314,7 +329,7 @@ def virtual_cluster_rule(
     general: General = "greedy",
     small: int = 8,
     top_up: bool = False,
-) -> list[tuple[int, int, Any]]:
+) -> Pieces:
     """Liu et al., sections 2.1 and 2.2, and the field's: (user, cluster, VMs) of each piece; numbers of any kind.
 
     Who is turned away has none. The arguments are those of :func:`virtual_cluster`, lists in place of arrays. On one
@@ -406,25 +421,12 @@ def _packed(asked: Requests, packer: Packer) -> Found:
 # --------------------------------------------------------------------------------------------------------- the wish
 
 
-def _spanning(asked: Requests) -> tuple[Found, NDArray[Any]]:
-    """Share the pool as one cluster and cut it: user after user into cluster after cluster, at most H - 1 cuts."""
-    vms = asked.pooled.copy()
-    served = np.ones(len(asked), bool)
-    if not asked.fits(asked.minimum.sum(), asked.capacities.sum()):  # as many as can be: the smallest minima
-        order = np.argsort(asked.minimum, kind="stable")
-        fits = asked.fits(np.cumsum(asked.minimum[order]), asked.capacities.sum())
-        served = np.zeros(len(asked), bool)
-        served[order[fits]] = True
-        if served.any():
-            vms[served] = share_out(asked.minimum[served], asked.max_vms[served], asked.capacities.sum())
-    pieces = np.stack(cut(vms, asked.capacities, 0.0 if asked.whole else _ROUNDING), axis=1)
-    where = np.where(served, 0, TURNED_AWAY)
-    count = np.bincount(pieces[:, 0].astype(np.int64), minlength=len(asked))
-    single = pieces[count[pieces[:, 0].astype(np.int64)] == 1]
-    where[single[:, 0].astype(np.int64)] = single[:, 1].astype(np.int64)
-    where[count > 1] = SPANS
-    bound = float((vms / asked.max_vms).min()) if served.all() else 0.0
-    return Found(where, vms, bound), pieces
+def _spanning(asked: Requests) -> Pieces:
+    """Run :func:`spanning`."""
+    order, total = np.argsort(asked.minimum, kind="stable"), asked.capacities.sum()
+    users = np.sort(order[asked.fits(np.cumsum(asked.minimum[order]), total)])
+    vms = share_out(asked.minimum[users], asked.max_vms[users], total)
+    return cut(users.tolist(), vms.tolist(), asked.capacities.tolist(), 0 if asked.whole else _ROUNDING)
 
 
 def packs(sizes: NDArray[Any], capacities: NDArray[Any]) -> bool | None:
@@ -433,23 +435,24 @@ def packs(sizes: NDArray[Any], capacities: NDArray[Any]) -> bool | None:
     return packing.bins is not None if packing.settled else None
 
 
-def _plain(asked: Requests, method: Method, **options: Any) -> tuple[Found, NDArray[Any] | None]:
+def _plain(asked: Requests, method: Method, **options: Any) -> Pieces:
     """Run the rule on fractions; tolerances to nine digits, so that 0.7 is 7/10 and a third is a third."""
-    n, H = len(asked), len(asked.capacities)
-    if method == "exact" and H**n > _PLACEMENTS:
+    if method == "exact" and len(asked.capacities) ** len(asked) > _PLACEMENTS:
         raise InvalidInput("engine", f"must be fast where there are more than {_PLACEMENTS} placements", "plain")
     wanted, room = ([Fraction(x) for x in numbers.tolist()] for numbers in (asked.max_vms, asked.capacities))
     tolerance = [Fraction(k).limit_denominator(10**9) for k in asked.tolerance.tolist()]
-    pieces = virtual_cluster_rule(wanted, tolerance, room, method=method, whole=asked.whole, **options)
-    where, vms = np.full(n, TURNED_AWAY, np.int64), np.zeros_like(asked.max_vms)
+    return virtual_cluster_rule(wanted, tolerance, room, method=method, whole=asked.whole, **options)
+
+
+def _assembled(asked: Requests, pieces: Pieces, method: Method) -> tuple[Found, NDArray[Any] | None]:
+    """Put pieces together; the least fraction bounds itself where the method gives the optimum."""
+    where, vms = np.full(len(asked), TURNED_AWAY, np.int64), np.zeros_like(asked.max_vms)
     for i, j, some in pieces:
         where[i] = j if where[i] == TURNED_AWAY else SPANS
-        vms[i] += asked.max_vms.dtype.type(some)
-    least = float((vms / asked.max_vms).min())
-    if method != "spanning":
-        return Found(where, vms, least if method == "exact" else asked.bound), None
-    cut = [(i, j, float(some)) for i, j, some in pieces if some]
-    return Found(where, vms, least), np.array(cut).reshape(-1, 3).astype(vms.dtype)
+        vms[i] += vms.dtype.type(some)
+    bound = float((vms / asked.max_vms).min()) if method in ("exact", "spanning") else asked.bound
+    table = np.array([(i, j, float(some)) for i, j, some in pieces if some]).reshape(-1, 3).astype(vms.dtype)
+    return Found(where, vms, bound), table if method == "spanning" else None
 
 
 #: Places that exact searches try in all; fewer where nothing compiles them.
@@ -568,9 +571,10 @@ def virtual_cluster(
         raise InvalidInput("max_vms", "must come alone where they are Requests", max_vms)
     marks, pieces, nodes = {"relaxation": load, "greedy": fit}, None, 0
     if engine == "plain":
-        found, pieces = _plain(asked, method, load=load, fit=fit, general=general, small=small, top_up=top_up)
+        cuts = _plain(asked, method, load=load, fit=fit, general=general, small=small, top_up=top_up)
+        found, pieces = _assembled(asked, cuts, method)
     elif method == "spanning":
-        found, pieces = _spanning(asked)
+        found, pieces = _assembled(asked, _spanning(asked), method)
     elif method in marks:
         found = placed(asked, _listed(asked, marks[method]))
     elif method == "mixed_knapsack":

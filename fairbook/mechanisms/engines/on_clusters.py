@@ -1,7 +1,7 @@
-"""Users on clusters: one by one to the cluster of the least mark, or cut from one pool.
+"""Users on clusters, one by one to the cluster of the least mark.
 
-Both are loops over all users that do what the rules of :mod:`fairbook.mechanisms.virtual_cluster` say, on doubles or
-whole numbers: a list compares each user with each cluster, a cut goes through users and clusters side by side.
+A loop over all users and clusters that does what ``in_turn`` of :mod:`fairbook.mechanisms.virtual_cluster` says, on
+doubles or whole numbers.
 """
 
 from __future__ import annotations
@@ -62,35 +62,3 @@ def in_turn(order: Any, least: Any, most: Any, capacities: Any, slack: Any, rule
             room[chosen] -= least[i]
             minima[chosen] += least[i]
             wishes[chosen] += most[i]
-
-
-@kernel()
-def cut(vms: Any, capacities: Any, rounding: float) -> Any:
-    """Put user after user into cluster after cluster; give user, cluster and VMs of each piece. Cost O(n + H).
-
-    What is less than ``rounding`` of a cluster or of a user is nothing. What is left over in the end, since the sums of
-    VMs and of capacities differ by a rounding, goes to the largest cluster, where it is least.
-    """
-    n, H = len(vms), len(capacities)
-    user, cluster, amount = np.empty(n + H, np.int64), np.empty(n + H, np.int64), np.empty(n + H, vms.dtype)
-    largest, count, j, left = int(np.argmax(capacities)), 0, 0, capacities[0]
-    for i in range(n):
-        need = vms[i]
-        while need > rounding * vms[i]:
-            while j < H and left <= rounding * capacities[j]:
-                j += 1
-                if j < H:
-                    left = capacities[j]
-            here, part = largest, need
-            if j < H:
-                here = j
-                if need > left + rounding * capacities[j]:
-                    part = left
-                left -= part
-            need -= part
-            if count and user[count - 1] == i and cluster[count - 1] == here:
-                amount[count - 1] += part
-            else:
-                user[count], cluster[count], amount[count] = i, here, part
-                count += 1
-    return user[:count], cluster[:count], amount[:count]

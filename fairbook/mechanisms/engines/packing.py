@@ -111,26 +111,21 @@ def _next(tree: Any, place: int, most: Any) -> int:
 
 
 @kernel(INSIDE)
-def _resort(rising: Any, free: Any, b: int) -> None:
-    """Move bin b, whose room has changed, to where it belongs among the bins by room, then number. Cost O(H)."""
-    at = 0
-    while rising[at] != b:
-        at += 1
-    while at > 0 and (free[rising[at - 1]] > free[b] or (free[rising[at - 1]] == free[b] and rising[at - 1] > b)):
-        rising[at] = rising[at - 1]
-        at -= 1
-    last = len(rising) - 1
-    while at < last and (free[rising[at + 1]] < free[b] or (free[rising[at + 1]] == free[b] and rising[at + 1] < b)):
-        rising[at] = rising[at + 1]
-        at += 1
-    rising[at] = b
+def _sort(rising: Any, free: Any) -> None:
+    """Sort bins by room, then number. Cost O(H) where they are nearly sorted."""
+    for t in range(1, len(rising)):
+        b, at = rising[t], t
+        while at > 0 and (free[rising[at - 1]] > free[b] or (free[rising[at - 1]] == free[b] and rising[at - 1] > b)):
+            rising[at] = rising[at - 1]
+            at -= 1
+        rising[at] = b
 
 
 @kernel(_places)
 def _list(sizes: Any, items: Any, free: Any, bins: Any, fit: int, where: Any) -> bool:
     """Pack items in this order into bins in this order; free is used up. Cost O((n + H) log(n + H)).
 
-    Best fit, for which the bins come sorted: O(n H).
+    Best fit: O(n H).
     """
     where[:] = -1
     none = 2 * free.max() + 1
@@ -157,17 +152,15 @@ def _list(sizes: Any, items: Any, free: Any, bins: Any, fit: int, where: Any) ->
             free[bins[place]] -= sizes[i]
             _set(tree, place, -free[bins[place]])
         return True
-    room, rising = free[bins], np.arange(len(bins))
     for i in items:
-        at = 0
-        while at < len(bins) and room[rising[at]] < sizes[i]:
-            at += 1
-        if at == len(bins):
+        fullest = -1
+        for b in bins:
+            if free[b] >= sizes[i] and (fullest < 0 or free[b] < free[fullest]):
+                fullest = b
+        if fullest < 0:
             return False
-        place = rising[at]
-        where[i] = bins[place]
-        room[place] -= sizes[i]
-        _resort(rising, room, place)
+        where[i] = fullest
+        free[fullest] -= sizes[i]
     return True
 
 
@@ -181,16 +174,6 @@ def _mixed(value: Any) -> Any:
     return x ^ (x >> np.uint64(31))
 
 
-@kernel(INSIDE)
-def _known(states: Any, slot: int, words: Any) -> bool:
-    """Whether the state of a slot is this one; if not, it is from now on."""
-    start, same = slot * len(words), True
-    for w in range(len(words)):
-        same = same and states[start + w] == words[w]
-        states[start + w] = words[w]
-    return same
-
-
 @kernel(ALWAYS)
 def complete_search(sizes: Any, free: Any, limit: int, seen: Any, bits: Any, states: Any) -> Any:
     """Put sizes (falling) into bins; give 1 packed, 0 impossible, -1 limit reached, then the bins and the nodes.
@@ -200,7 +183,7 @@ def complete_search(sizes: Any, free: Any, limit: int, seen: Any, bits: Any, sta
     and a set of rooms that failed for the items from here on, whatever the order of the bins, fails again.
 
     ``seen`` has a number for each state that failed. Two may have the same, so ``states``, H + 1 words for each, has
-    the state itself: the next item and the rooms, sorted. Small whole numbers share a word.
+    the state itself: the next item and the rooms, sorted.
     """
     n, H = len(sizes), len(free)
     where = np.full(n, -1, np.int64)
@@ -211,15 +194,8 @@ def complete_search(sizes: Any, free: Any, limit: int, seen: Any, bits: Any, sta
         after[i] = after[i + 1] + sizes[i]
     choice = np.empty((n, H), np.int32)
     choices, at = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    rising = np.argsort(free, kind="mergesort")  # bins by room, then number; kept so
-    smallest = sizes[n - 1]
-    base, per = np.uint64(0), 1  # digits in a word: one where they are the bits of a float
-    if sizes.dtype.kind == "i":
-        most = max(n, free.max())
-        while per <= H and (most + 1.0) ** (per + 1) < 2.0**64:
-            per += 1
-        base = np.uint64(most + 1)
-    words = np.empty(H // per + 1, np.uint64)
+    rising = np.argsort(free, kind="mergesort")  # bins by room, then number
+    state = np.empty(H + 1, np.uint64)
     nodes, i, entering = 0, 0, True
     seen[:] = 0
     while True:
@@ -227,26 +203,21 @@ def complete_search(sizes: Any, free: Any, limit: int, seen: Any, bits: Any, sta
             if nodes >= limit:
                 return -1, where, nodes
             nodes += 1
-            room = after[0] - after[0]
-            word, digits, w = np.uint64(i), 1, 0
-            key = np.uint64(0)
-            for b in rising:
-                if digits == per:
-                    words[w] = word
-                    key = (key + word) * _ODD
-                    word, digits, w = np.uint64(0), 0, w + 1
-                word *= base
-                digits += 1
-                if free[b] >= smallest:
-                    room += free[b]
-                    word += np.uint64(bits[b])
-            words[w] = word
+            _sort(rising, free)
+            room, key = after[n], np.uint64(0)
+            state[H] = i
+            for t in range(H):
+                useful = free[rising[t]] >= sizes[n - 1]
+                state[t] = bits[rising[t]] if useful else 0
+                room += free[rising[t]] if useful else after[n]
+                key = (key + state[t]) * _ODD
             count = 0
             if room >= after[i]:
-                key = _mixed(key + word) | np.uint64(1)
+                key = _mixed(key + state[H]) | np.uint64(1)
                 slot = np.int64(key >> np.uint64(40)) % len(seen)
-                before, seen[slot] = seen[slot], key
-                if not _known(states, slot, words) or before != key:
+                known = seen[slot] == key and (states[slot, : H + 1] == state).all()
+                seen[slot], states[slot, : H + 1] = key, state
+                if not known:
                     size = sizes[i]
                     for b in range(H):
                         if free[b] == size:
@@ -264,7 +235,6 @@ def complete_search(sizes: Any, free: Any, limit: int, seen: Any, bits: Any, sta
             at[i] += 1
             where[i] = b
             free[b] -= sizes[i]
-            _resort(rising, free, b)
             i += 1
             if i == n:
                 return 1, where, nodes
@@ -274,7 +244,6 @@ def complete_search(sizes: Any, free: Any, limit: int, seen: Any, bits: Any, sta
             if i < 0:
                 return 0, where, nodes
             free[where[i]] += sizes[i]
-            _resort(rising, free, where[i])
             where[i] = -1
 
 
@@ -452,7 +421,7 @@ def pack(sizes: NDArray[Any], capacities: NDArray[Any], node_limit: int = 0, see
 
     Notes
     -----
-    Cost O((n + H) log(n + H)) a list, and for best fit at worst O(n H); O(H) a node of the complete search, O(log n) of
+    Cost O((n + H) log(n + H)) a list, and for best fit O(n H); O(H) a node of the complete search, O(log n) of
     the random fills, O(n) a subset; 4 n H bytes for the complete search. Whether bins hold all items is NP-complete.
     """
     order = np.argsort(-sizes, kind="stable")
@@ -465,7 +434,7 @@ def pack(sizes: NDArray[Any], capacities: NDArray[Any], node_limit: int = 0, see
     if node_limit == 0:
         return Packing(None, False, 0)
     falling, seen, total = np.ascontiguousarray(sizes[order]), np.zeros(_MEMORY, np.uint64), 0
-    states = np.empty(_MEMORY * (len(capacities) + 1), np.uint64)  # only what is written to takes memory
+    states = np.empty((_MEMORY, len(capacities) + 1), np.uint64)  # only what is written to takes memory
 
     def complete(limit: int) -> Any:
         limit = limit * 8 // max(8, len(capacities))  # a node costs more where there are many bins
