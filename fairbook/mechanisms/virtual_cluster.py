@@ -8,27 +8,25 @@ differ in one thing, the choice of the cluster:
 * ``"exact"`` searches for the largest fraction at which all sizes pack, and proves it where it can.
 * ``"spanning"`` lets a virtual cluster live on several physical ones: condition (4) is dropped.
 
-:func:`virtual_cluster_rule` has a plain rule for each, :func:`virtual_cluster` their engines: the lists below, and what
-searches for the largest fraction (``engines/largest_fraction.py``).
+:func:`virtual_cluster_rule` runs each on numbers of any kind. On doubles and whole numbers :func:`virtual_cluster` runs
+the same functions, but for the two that search, which have an engine (``engines/largest_fraction.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from math import inf
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.kernels import compiles
+from fairbook.kernels import INSIDE, compiles, kernel
 from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.engines.largest_fraction import Found, Packer, largest_fraction, placed, rank
-from fairbook.mechanisms.engines.on_clusters import NAMES, in_turn as fill_in_turn
 from fairbook.mechanisms.engines.packing import FITS, pack
 from fairbook.mechanisms.readings import Fit, General, Load
 from fairbook.model.clusters import (
@@ -39,6 +37,7 @@ from fairbook.model.clusters import (
     Requests,
     VirtualClusters,
     as_requests,
+    share,
     share_out,
 )
 from fairbook.model.inputs import as_whole, check_switch
@@ -57,15 +56,10 @@ _PLACEMENTS = 100_000  # of users on clusters, more of which the plain rule does
 # ------------------------------------------------------------------------------------------------------- the rules
 
 
-class Asked(NamedTuple):
-    """What users ask of clusters, in numbers of any kind: alpha, k, (1 - k) alpha (rounded up where whole), C."""
-
-    wanted: Sequence[Any]
-    tolerance: Sequence[Any]
-    minimum: Sequence[Any]
-    room: Sequence[Any]
-    whole: bool
-
+#: By what a cluster is chosen: the smallest part, or VMs, in use by minima; the smallest part that is wanted; where
+#: nobody has to give back, the fullest or the first; the fullest by minima; the fewest elastic VMs a free one; none.
+MARKS = ("relative", "free", "least_wanted", "best_fit", "first_fit", "tightest", "least_fluid", "first")
+_RELATIVE, _FREE, _LEAST_WANTED, _BEST_FIT, _FIRST_FIT, _TIGHTEST, _LEAST_FLUID, _FIRST = range(len(MARKS))
 
 #: Where users live: the cluster of each that has one.
 Homes = dict[int, int]
@@ -73,116 +67,107 @@ Homes = dict[int, int]
 Pieces = list[tuple[int, int, Any]]
 
 
-def share(least: Sequence[Any], most: Sequence[Any], capacity: Any, whole: bool = True) -> list[Any]:
-    """Share one cluster max-min fairly: least <= vms <= most, and fractions vms / most as equal as can be.
+def _pairs(order: Any, least: Any, most: Any, capacities: Any, *_: Any) -> float:
+    """Steps of a list rule: each user looks at each cluster."""
+    return float(order.size * capacities.size)
 
-    Whole VMs go one at a time to the least fraction (ties: who wants fewest, then the first). Else all rise to one
-    level, but for those whose minimum is above it. The minima must fit.
 
-    >>> share([1, 6, 0], [10, 10, 20], 15)
-    [3, 6, 6]
+@kernel(INSIDE)
+def _mark(rule: int, capacity: Any, room: Any, minima: Any, wishes: Any, least: Any, most: Any) -> Any:
+    """Give the mark of a cluster by minima and by all that is wanted there, for a newcomer's minimum and wish."""
+    if rule == _FREE:
+        return -room
+    if rule == _TIGHTEST:
+        return room
+    if rule == _BEST_FIT:
+        return capacity - wishes
+    above, of = minima, capacity
+    if rule == _LEAST_WANTED:
+        above = wishes + most
+    elif rule == _LEAST_FLUID:  # elastic VMs wanted, a VM that is left for them
+        above, of = wishes - minima + most - least, room - least
+    elif rule != _RELATIVE:  # the first
+        return 0.0
+    if rule == _LEAST_FLUID and not above > 0:
+        return 0.0
+    return above / of if of > 0 else np.inf
+
+
+@kernel(_pairs)
+def _in_turn(order: Any, least: Any, most: Any, capacities: Any, slack: Any, rule: int, where: Any) -> None:
+    """Give user after user the cluster of the least mark among those that can hold its minimum, the first at ties.
+
+    Best and first fit first look where nobody has to give back, and elsewhere for where least is wanted. Cost O(n H).
     """
-    vms, users = list(least), range(len(most))
-    if whole:
-        for _ in range(int(capacity - sum(vms))):
-            if waiting := [i for i in users if vms[i] < most[i]]:
-                vms[min(waiting, key=lambda i: (vms[i] / most[i], most[i]))] += 1
-        return vms
-    rising, room = list(users), capacity
-    while rising:
-        level = min(room / sum(most[i] for i in rising), 1)
-        above = [i for i in rising if least[i] > level * most[i]]
-        if not above:
-            return [level * most[i] if i in rising else vms[i] for i in users]
-        room -= sum(least[i] for i in above)
-        rising = [i for i in rising if i not in above]
-    return vms
+    prefers = rule in (_BEST_FIT, _FIRST_FIT)
+    room, wishes, minima = capacities.copy(), np.zeros_like(capacities), np.zeros_like(capacities)
+    for i in order:
+        chosen, best, held = -1, 0.0, False
+        for j in range(len(capacities)):
+            if least[i] <= room[j] + slack[j]:
+                holds = prefers and wishes[j] + most[i] <= capacities[j] + slack[j]
+                by = _LEAST_WANTED if prefers and not holds else rule
+                value = _mark(by, capacities[j], room[j], minima[j], wishes[j], least[i], most[i])
+                if chosen < 0 or (holds and not held) or (holds == held and value < best):
+                    chosen, best, held = j, value, holds
+        if chosen >= 0:
+            where[i] = chosen
+            room[chosen] -= least[i]
+            minima[chosen] += least[i]
+            wishes[chosen] += most[i]
 
 
-def shared(asked: Asked, homes: Homes, room: Sequence[Any]) -> dict[int, Any]:
+def in_turn(asked: Requests, mark: str, order: IntArray | None = None) -> IntArray:
+    """Choose clusters by one of :data:`MARKS`, user by user; -1 where the minimum fits nowhere."""
+    where = np.full(len(asked), TURNED_AWAY, np.int64)
+    room = asked.capacities
+    slack = room * FITS if room.dtype == float else np.zeros_like(room)
+    users = np.arange(len(asked)) if order is None else order
+    _in_turn(users, asked.minimum, asked.max_vms, room, slack, MARKS.index(mark), where)
+    return where
+
+
+def mixed_knapsack(asked: Requests, general: str, small: int, top_up: bool) -> Found:
+    """Figure 1; where queue A is empty, step 7b would not get smaller, and the general algorithm takes over."""
+    where, vms = np.full(len(asked), TURNED_AWAY, np.int64), np.zeros_like(asked.max_vms)
+    room, left = asked.capacities.copy(), np.arange(len(asked))  # step 1
+    rounding = RTOL if asked.tolerance.dtype == float else 0
+    while len(left):
+        part = asked.only(left, room)
+        tau = room.sum() / part.max_vms.sum()  # 2
+        in_a = part.tolerance <= 1 - tau + rounding  # 3: queue A, and queue B without it
+        if not in_a.any() or len(left) <= small:  # 7a
+            found = metagreedy(part) if general == "metagreedy" else placed(part, in_turn(part, general))
+            where[left], vms[left] = found.where, found.vms
+            break
+        queue = left[in_a][np.argsort(-asked.minimum[left[in_a]], kind="stable")]
+        where[queue] = in_turn(asked.only(queue, room), "tightest")
+        queue = queue[where[queue] >= 0]
+        vms[queue] = asked.minimum[queue]  # 4
+        taken = np.zeros_like(room)
+        np.add.at(taken, where[queue], vms[queue])
+        room = np.maximum(room - taken, 0)  # 5
+        left = left[~in_a]  # 6, 7b
+    return placed(asked, where) if top_up else Found(where, vms, asked.bound)  # 8
+
+
+def metagreedy(asked: Requests) -> Found:
+    """The best of four orders of the users (S1 to S7 in one dimension) with four marks (P1 to P7)."""
+    keys = (np.zeros(len(asked)), asked.max_vms - asked.minimum, asked.minimum, asked.max_vms)
+    orders = [np.argsort(-key, kind="stable") for key in keys]
+    lists = [in_turn(asked, mark, order) for order in orders for mark in ("free", "least_fluid", "tightest", "first")]
+    distinct = {where.tobytes(): where for where in lists}.values()
+    return max((placed(asked, where) for where in distinct), key=lambda found: rank(asked, found))
+
+
+def shared(asked: Requests, homes: Homes) -> dict[int, Any]:
     """Share each cluster among those who live there."""
     vms: dict[int, Any] = {}
-    for j, capacity in enumerate(room):
+    for j, capacity in enumerate(asked.capacities):
         here = sorted(i for i in homes if homes[i] == j)
-        least, most = [asked.minimum[i] for i in here], [asked.wanted[i] for i in here]
+        least, most = [asked.minimum[i] for i in here], [asked.max_vms[i] for i in here]
         vms |= zip(here, share(least, most, capacity, asked.whole), strict=True)
     return vms
-
-
-def part(amount: Any, capacity: Any) -> Any:
-    """Give a part of what a cluster has; of nothing anything is more than of any other."""
-    return amount / capacity if capacity else inf
-
-
-def in_turn(asked: Asked, users: Iterable[int], room: Sequence[Any], mark: Callable[..., Any]) -> Homes:
-    """Give user after user the cluster of the least mark among those that can hold its minimum, the first at ties."""
-    homes: Homes = {}
-    held, wishes = [0 * C for C in room], [0 * C for C in room]
-    for i in users:
-        able = [j for j, C in enumerate(room) if held[j] + asked.minimum[i] <= C]
-        if able:
-            homes[i] = min(able, key=lambda j: mark(room[j], held[j], wishes[j], asked.minimum[i], asked.wanted[i]))
-            held[homes[i]] += asked.minimum[i]
-            wishes[homes[i]] += asked.wanted[i]
-    return homes
-
-
-#: Marks of a cluster that holds C VMs, by minima and by all that is wanted there, for a newcomer's minimum and wish.
-MARKS: dict[str, Callable[..., Any]] = {
-    "relative": lambda C, minima, wishes, least, most: part(minima, C),
-    "free": lambda C, minima, wishes, least, most: minima - C,
-    "least_wanted": lambda C, minima, wishes, least, most: part(wishes + most, C),
-    # where nobody has to give back: the fullest, or the first; else where least is wanted
-    "best_fit": lambda C, minima, wishes, least, most: (
-        (0, C - wishes) if wishes + most <= C else (1, part(wishes + most, C))
-    ),
-    "first_fit": lambda C, minima, wishes, least, most: (0, 0) if wishes + most <= C else (1, part(wishes + most, C)),
-    "tightest": lambda C, minima, wishes, least, most: C - minima,
-    # elastic VMs wanted, a VM that is left for them
-    "least_fluid": lambda C, minima, wishes, least, most: (
-        part(wishes - minima + most - least, C - minima - least) if wishes - minima + most > least else 0
-    ),
-    "first": lambda C, minima, wishes, least, most: 0,
-}
-
-
-def mixed_knapsack(asked: Asked, general: str, small: int, top_up: bool) -> tuple[Homes, dict[int, Any]]:
-    """Figure 1; where queue A is empty, step 7b would not get smaller, and the general algorithm takes over."""
-    homes: Homes = {}
-    vms: dict[int, Any] = {}
-    room, left = list(asked.room), list(range(len(asked.wanted)))  # step 1
-    while left:
-        tau = sum(room) / sum(asked.wanted[i] for i in left)  # 2
-        queue = [i for i in left if asked.tolerance[i] <= 1 - tau]  # 3: queue A, and queue B without it
-        if not queue or len(left) <= small:  # 7a
-            found = in_turn(asked, left, room, MARKS[general]) if general in MARKS else metagreedy(asked, left, room)
-            vms |= shared(asked, found, room)
-            homes |= found
-            break
-        for i, j in in_turn(asked, sorted(queue, key=lambda i: -asked.minimum[i]), room, MARKS["tightest"]).items():
-            homes[i], vms[i] = j, asked.minimum[i]  # 4
-            room[j] -= asked.minimum[i]  # 5
-        left = [i for i in left if i not in queue]  # 6, 7b
-    return homes, shared(asked, homes, asked.room) if top_up else vms  # 8
-
-
-def metagreedy(asked: Asked, users: Sequence[int], room: Sequence[Any]) -> Homes:
-    """The best of four orders of the users (S1 to S7 in one dimension) with four marks (P1 to P7)."""
-
-    def worth(homes: Homes) -> tuple[int, Any, Any]:
-        vms = shared(asked, homes, room)
-        return len(vms), min((v / asked.wanted[i] for i, v in vms.items()), default=0), sum(vms.values())
-
-    least, most = asked.minimum, asked.wanted
-    keys = (
-        [0 for _ in most],
-        [a - b for a, b in zip(least, most, strict=True)],
-        [-a for a in least],
-        [-b for b in most],
-    )
-    orders = [sorted(users, key=key.__getitem__) for key in keys]
-    marks = [MARKS[name] for name in ("free", "least_fluid", "tightest", "first")]
-    return max((in_turn(asked, order, room, mark) for order in orders for mark in marks), key=worth)
 
 
 def tries(fit: str, items: Sequence[int], bins: Sequence[int], free: Sequence[Any]) -> Iterator[tuple[int, int]]:
@@ -193,7 +178,7 @@ def tries(fit: str, items: Sequence[int], bins: Sequence[int], free: Sequence[An
         yield from ((i, b) for b in (bins if fit == "first" else sorted(bins, key=free.__getitem__)))
 
 
-def by_a_list(sizes: Sequence[Any], room: Sequence[Any]) -> Homes | None:
+def by_a_list(sizes: Any, room: Any) -> Homes | None:
     """Pack by the first of 21 lists that holds all; items fall, come as given, or rise, and bins rise or so."""
     items, bins = range(len(sizes)), range(len(room))
     falling, rising = sorted(items, key=lambda i: -sizes[i]), sorted(bins, key=room.__getitem__)
@@ -208,62 +193,61 @@ def by_a_list(sizes: Sequence[Any], room: Sequence[Any]) -> Homes | None:
     return None
 
 
-def raised(asked: Asked, homes: Homes) -> Homes:
+def raised(asked: Requests, homes: Homes) -> Homes:
     """Raise the least fraction by bisection as far as a list packs, from where the minima are packed."""
 
     def level(vms: Iterable[Any]) -> Any:
-        return min(v / a for v, a in zip(vms, asked.wanted, strict=True))
+        return min(v / a for v, a in zip(vms, asked.max_vms, strict=True))
 
     def reached(homes: Homes) -> Any:
-        return level(v for _, v in sorted(shared(asked, homes, asked.room).items()))
+        return level(v for _, v in sorted(shared(asked, homes).items()))
 
-    pool = share(asked.minimum, asked.wanted, sum(asked.room), asked.whole)
-    bound = min(level(pool), level(min(a, max(asked.room)) for a in asked.wanted))
-    listed = sorted({p / a for a in asked.wanted for p in range(1, int(a) + 1)}) if asked.whole else []
+    pool = share(asked.minimum, asked.max_vms, sum(asked.capacities), asked.whole)
+    bound = min(level(pool), level(min(a, max(asked.capacities)) for a in asked.max_vms))
+    listed = sorted({p / a for a in asked.max_vms for p in range(1, int(a) + 1)}) if asked.whole else []
     high, fine = bound, Fraction(1, 10**10)
     while high - reached(homes) > fine * bound:
         low = reached(homes)
         values = [v for v in listed if low < v <= high] if asked.whole else [(low + high) / 2]
         at = (len(values) - 1) // 2
-        sizes = [max(m, up(values[at] * a, asked.whole)) for m, a in zip(asked.minimum, asked.wanted, strict=True)]
-        found = by_a_list(sizes, asked.room)
+        sizes = [max(m, up(values[at] * a, asked.whole)) for m, a in zip(asked.minimum, asked.max_vms, strict=True)]
+        found = by_a_list(sizes, asked.capacities)
         if found is not None and reached(found) > low:
             homes = found
         else:
             high = ([low, *values[:at]] if asked.whole else values)[-1]
-        if found is None and sum(sizes) <= sum(asked.room) and max(sizes) <= max(asked.room):
+        if found is None and sum(sizes) <= sum(asked.capacities) and max(sizes) <= max(asked.capacities):
             fine = Fraction(1, 10**5)  # nothing is proved
     return homes
 
 
-def vector_packing(asked: Asked) -> Homes:
+def vector_packing(asked: Requests) -> Homes:
     """Bisect the fraction, and before it the number of the smallest minima, if no list packs all."""
-    homes, order = by_a_list(asked.minimum, asked.room), smallest_first(asked)
+    homes, order = by_a_list(asked.minimum, asked.capacities), smallest_first(asked)
     if homes is not None:
         return raised(asked, homes)
     below, above = 0, len(order) + 1
     while above - below > 1:
         middle = (below + above) // 2
-        fits = by_a_list([asked.minimum[i] for i in order[:middle]], asked.room) is not None
+        fits = by_a_list([asked.minimum[i] for i in order[:middle]], asked.capacities) is not None
         below, above = (middle, above) if fits else (below, middle)
     users = sorted(order[:below])
-    wanted, tolerance, minimum = ([row[i] for i in users] for row in asked[:3])
-    some = Asked(wanted, tolerance, minimum, asked.room, asked.whole)
-    homes = by_a_list(minimum, asked.room) or {}
+    some = asked.only(users)
+    homes = by_a_list(some.minimum, asked.capacities) or {}
     return {users[i]: j for i, j in raised(some, homes).items()} if users else {}
 
 
-def exact(asked: Asked) -> Homes:
+def exact(asked: Requests) -> Homes:
     """Try all ways to place as many of the smallest minima as can be, and take the largest least fraction."""
-    order, clusters = smallest_first(asked), range(len(asked.room))
+    order, clusters = smallest_first(asked), range(len(asked.capacities))
 
     @cache
     def level(users: tuple[int, ...], j: int) -> Any:
         """The least fraction of these on cluster j, below zero where it cannot hold their minima."""
-        if sum(asked.minimum[i] for i in users) > asked.room[j]:
+        if sum(asked.minimum[i] for i in users) > asked.capacities[j]:
             return -1
-        vms = shared(asked, dict.fromkeys(users, j), asked.room)
-        return min((v / asked.wanted[i] for i, v in vms.items()), default=1)
+        vms = shared(asked, dict.fromkeys(users, j))
+        return min((v / asked.max_vms[i] for i, v in vms.items()), default=1)
 
     def least(ways: tuple[tuple[int, int], ...]) -> Any:
         return min(level(tuple(i for i, on in ways if on == j), j) for j in clusters)
@@ -276,13 +260,13 @@ def exact(asked: Asked) -> Homes:
     return {}
 
 
-def spanning(asked: Asked) -> Pieces:
+def spanning(asked: Requests) -> Pieces:
     """Share all clusters as one, among as many of the smallest minima as fit; cut it user by user."""
-    order, total = smallest_first(asked), sum(asked.room)
-    most = max(m for m in range(len(order) + 1) if sum(asked.minimum[i] for i in order[:m]) <= total)
-    users = sorted(order[:most])
-    least, wanted = [asked.minimum[i] for i in users], [asked.wanted[i] for i in users]
-    return cut(users, share(least, wanted, total, asked.whole), asked.room)
+    order, total = np.argsort(asked.minimum, kind="stable"), asked.capacities.sum()
+    users = np.sort(order[asked.fits(np.cumsum(asked.minimum[order]), total)])
+    vms = share_out(asked.minimum[users], asked.max_vms[users], total, asked.whole)
+    rounding = _ROUNDING if vms.dtype == float else 0
+    return cut(users.tolist(), vms.tolist(), asked.capacities.tolist(), rounding)
 
 
 def cut(users: Iterable[int], amounts: Iterable[Any], room: Sequence[Any], rounding: float = 0) -> Pieces:
@@ -307,7 +291,7 @@ def cut(users: Iterable[int], amounts: Iterable[Any], room: Sequence[Any], round
     return [(i, j, vms) for (i, j), vms in pieces.items()]
 
 
-def smallest_first(asked: Asked) -> list[int]:
+def smallest_first(asked: Requests) -> list[int]:
     """Order users by their minima: if m users can be served at all, then the m with the smallest can."""
     return sorted(range(len(asked.minimum)), key=lambda i: asked.minimum[i])
 
@@ -340,67 +324,26 @@ def virtual_cluster_rule(
     >>> virtual_cluster_rule([F(8), F(6), F(4)], [F(1, 2)] * 3, [F(11)], method="relaxation")
     [(0, 0, 4), (1, 0, 4), (2, 0, 3)]
     """
-    minimum = [up((1 - k) * a, whole) for k, a in zip(tolerance, max_vms, strict=True)]
-    asked, everybody = Asked(max_vms, tolerance, minimum, capacities, whole), range(len(max_vms))
+    wanted, missing, room = (np.array(numbers, object) for numbers in (max_vms, tolerance, capacities))
+    asked = Requests(wanted, missing, room, whole)
     if method == "spanning":
         return spanning(asked)
-    marks = {"relaxation": load, "greedy": fit}
+    if method in ("vector_packing", "exact"):
+        homes = vector_packing(asked) if method == "vector_packing" else exact(asked)
+        vms = shared(asked, homes)
+        return [(i, homes[i], vms[i]) for i in sorted(homes)]
+    found = _by_lists(asked, method, load, fit, general, small, top_up)
+    return [(i, int(found.where[i]), found.vms[i]) for i in np.flatnonzero(found.where >= 0).tolist()]
+
+
+def _by_lists(
+    asked: Requests, method: Method, load: Load, fit: Fit, general: General, small: int, top_up: bool
+) -> Found:
+    """Run one of the methods that place user after user; where numbers are fractions, as a rule."""
+    marks: dict[str, str] = {"relaxation": load, "greedy": fit}
     if method == "mixed_knapsack":
-        homes, vms = mixed_knapsack(asked, marks.get(general, general), small, top_up)
-    else:
-        homes = (
-            in_turn(asked, everybody, capacities, MARKS[marks[method]])
-            if method in marks
-            else metagreedy(asked, everybody, capacities)
-            if method == "metagreedy"
-            else {"vector_packing": vector_packing, "exact": exact}[method](asked)
-        )
-        vms = shared(asked, homes, capacities)
-    return [(i, homes[i], vms[i]) for i in sorted(homes)]
-
-
-# ------------------------------------------------------------------------------------------------ one user at a time
-
-
-def _listed(asked: Requests, mark: str, order: IntArray | None = None) -> IntArray:
-    """Choose clusters by one of :data:`MARKS`, user by user; -1 where the minimum fits nowhere."""
-    where = np.full(len(asked), TURNED_AWAY, np.int64)
-    room = asked.capacities
-    slack = np.zeros_like(room) if asked.whole else room * FITS
-    users = np.arange(len(asked)) if order is None else order
-    fill_in_turn(users, asked.minimum, asked.max_vms, room, slack, NAMES.index(mark), where)
-    return where
-
-
-def _mixed_knapsack(asked: Requests, small: int, general: str, top_up: bool) -> Found:
-    """Run :func:`mixed_knapsack`."""
-    where, vms = np.full(len(asked), TURNED_AWAY, np.int64), np.zeros_like(asked.max_vms)
-    room, left = asked.capacities.copy(), np.arange(len(asked))
-    while len(left):
-        part = asked.only(left, room)
-        in_a = part.tolerance <= 1.0 - part.scarcity + RTOL
-        if not in_a.any() or len(left) <= small:
-            found = placed(part, _listed(part, general)) if general in MARKS else _metagreedy(part)
-            where[left], vms[left] = found.where, found.vms
-            break
-        queue = left[in_a][np.argsort(-asked.minimum[left[in_a]], kind="stable")]
-        homes = _listed(asked.only(queue, room), "tightest")
-        where[queue] = homes
-        vms[queue] = np.where(homes >= 0, asked.minimum[queue], 0)
-        on = homes >= 0
-        taken = np.bincount(homes[on], asked.minimum[queue[on]], minlength=len(room)).astype(room.dtype)
-        room = np.maximum(room - taken, 0)
-        left = left[~in_a]
-    return placed(asked, where) if top_up else Found(where, vms, asked.bound)
-
-
-def _metagreedy(asked: Requests) -> Found:
-    """Run :func:`metagreedy`."""
-    keys = (np.zeros(len(asked)), asked.max_vms - asked.minimum, asked.minimum, asked.max_vms)
-    orders = [np.argsort(-key, kind="stable") for key in keys]
-    lists = [_listed(asked, mark, order) for order in orders for mark in ("free", "least_fluid", "tightest", "first")]
-    distinct = {where.tobytes(): where for where in lists}.values()
-    return max((placed(asked, where) for where in distinct), key=lambda found: rank(asked, found))
+        return mixed_knapsack(asked, marks.get(general, general), small, top_up)
+    return metagreedy(asked) if method == "metagreedy" else placed(asked, in_turn(asked, marks[method]))
 
 
 def _packed(asked: Requests, packer: Packer) -> Found:
@@ -409,7 +352,7 @@ def _packed(asked: Requests, packer: Packer) -> Found:
     if packer.left == 0:
         return cheap[0]
     if len(asked) * len(asked.capacities) <= _FEW_PAIRS or (cheap[0].where < 0).any():
-        cheap = [placed(asked, _listed(asked, "least_wanted")), _metagreedy(asked), *cheap]
+        cheap = [placed(asked, in_turn(asked, "least_wanted")), metagreedy(asked), *cheap]
     start = max(
         (found for found in cheap if (found.where >= 0).all()), key=lambda found: rank(asked, found), default=None
     )
@@ -418,15 +361,7 @@ def _packed(asked: Requests, packer: Packer) -> Found:
     return largest_fraction(asked, packer, None if start is None else start.where)
 
 
-# --------------------------------------------------------------------------------------------------------- the wish
-
-
-def _spanning(asked: Requests) -> Pieces:
-    """Run :func:`spanning`."""
-    order, total = np.argsort(asked.minimum, kind="stable"), asked.capacities.sum()
-    users = np.sort(order[asked.fits(np.cumsum(asked.minimum[order]), total)])
-    vms = share_out(asked.minimum[users], asked.max_vms[users], total)
-    return cut(users.tolist(), vms.tolist(), asked.capacities.tolist(), 0 if asked.whole else _ROUNDING)
+# --------------------------------------------------------------------------------------------------- the searches
 
 
 def packs(sizes: NDArray[Any], capacities: NDArray[Any]) -> bool | None:
@@ -569,19 +504,15 @@ def virtual_cluster(
         asked = max_vms
     else:
         raise InvalidInput("max_vms", "must come alone where they are Requests", max_vms)
-    marks, pieces, nodes = {"relaxation": load, "greedy": fit}, None, 0
+    pieces, nodes = None, 0
+    options: Any = {"load": load, "fit": fit, "general": general, "small": small, "top_up": top_up}
     if engine == "plain":
-        cuts = _plain(asked, method, load=load, fit=fit, general=general, small=small, top_up=top_up)
-        found, pieces = _assembled(asked, cuts, method)
+        found, pieces = _assembled(asked, _plain(asked, method, **options), method)
     elif method == "spanning":
-        found, pieces = _assembled(asked, _spanning(asked), method)
-    elif method in marks:
-        found = placed(asked, _listed(asked, marks[method]))
-    elif method == "mixed_knapsack":
-        found = _mixed_knapsack(asked, small, marks.get(general, general), top_up)
-    elif method == "metagreedy":
-        found = _metagreedy(asked)
-    else:
+        found, pieces = _assembled(asked, spanning(asked), method)
+    elif method in ("vector_packing", "exact"):
         found = _packed(asked, packer := Packer(node_limit if method == "exact" else 0, seed))
         nodes = packer.nodes
+    else:
+        found = _by_lists(asked, method, **options)
     return VirtualClusters(asked, found.vms, found.where, method, found.bound, nodes, pieces, packs)

@@ -36,7 +36,7 @@ from fairbook.model.inputs import (
 )
 from fairbook.model.result import Result, called, labelled, labels_or_positions, position
 
-__all__ = ["SPANS", "TURNED_AWAY", "Requests", "VirtualClusters", "as_requests", "share_each", "share_out"]
+__all__ = ["SPANS", "TURNED_AWAY", "Requests", "VirtualClusters", "as_requests", "share", "share_each", "share_out"]
 
 IntArray = NDArray[np.int64]
 
@@ -68,7 +68,8 @@ class Requests:
     capacities : ndarray, shape (H,)
         VMs that each cluster holds: C.
     whole : bool
-        Whether VMs are whole; all three arrays of numbers of VMs are int64 then, float64 otherwise.
+        Whether VMs are whole; all three arrays of numbers of VMs are int64 then, float64 otherwise (or of fractions,
+        for the rule).
     named_users, named_clusters : tuple or None
         Labels, where the caller gave some.
     """
@@ -103,11 +104,11 @@ class Requests:
 
     def fits(self, vms: Any, room: Any) -> Any:
         """Whether so many VMs fit into this room, one by one where they are arrays."""
-        return vms <= (room if self.whole else room * (1 + RTOL))
+        return vms <= (room * (1 + RTOL) if self.max_vms.dtype == float else room)
 
     def sizes(self, fraction: float) -> NDArray[Any]:
         """VMs that give everybody this fraction of its request and at least its minimum, shape (n,)."""
-        least = np.maximum(1.0 - self.tolerance, fraction) * self.max_vms
+        least = np.maximum(1 - self.tolerance, fraction) * self.max_vms
         return _up(least, self.max_vms) if self.whole else np.minimum(least, self.max_vms)
 
     @cached_property
@@ -115,7 +116,7 @@ class Requests:
         """Max-min fair VMs if all clusters were one, shape (n,); zeros where the minima do not fit even so."""
         if not self.fits(self.minimum.sum(), self.capacities.sum()):
             return np.zeros_like(self.max_vms)
-        return share_out(self.minimum, self.max_vms, self.capacities.sum())
+        return share_out(self.minimum, self.max_vms, self.capacities.sum(), self.whole)
 
     @cached_property
     def bound(self) -> float:
@@ -141,7 +142,9 @@ class Requests:
         )
 
 
-def _up(values: FloatArray, most: NDArray[Any]) -> IntArray:
+def _up(values: NDArray[Any], most: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype == object:
+        return -(-values // 1)
     return np.ceil(values - np.maximum(WHOLE, 1e-15 * most)).astype(np.int64)  # rounding errors grow with the request
 
 
@@ -274,12 +277,39 @@ def _share_fluid(least: FloatArray, most: FloatArray, capacity: float) -> FloatA
     return np.clip(levels[t] * most, least, most)
 
 
-def share_out(least: NDArray[Any], most: NDArray[Any], capacity: Any) -> NDArray[Any]:
+def share(least: Any, most: Any, capacity: Any, whole: bool = True) -> list[Any]:
+    """Share one cluster max-min fairly: least <= vms <= most, and fractions vms / most as equal as can be.
+
+    Whole VMs go one at a time to the least fraction (ties: who wants fewest, then the first). Else all rise to one
+    level, but for those whose minimum is above it. The minima must fit.
+
+    >>> share([1, 6, 0], [10, 10, 20], 15)
+    [3, 6, 6]
+    """
+    vms, users = list(least), range(len(most))
+    if whole:
+        for _ in range(int(capacity - sum(vms))):
+            if waiting := [i for i in users if vms[i] < most[i]]:
+                vms[min(waiting, key=lambda i: (vms[i] / most[i], most[i]))] += 1
+        return vms
+    rising, room = list(users), capacity
+    while rising:
+        level = min(room / sum(most[i] for i in rising), 1)
+        above = [i for i in rising if least[i] > level * most[i]]
+        if not above:
+            return [level * most[i] if i in rising else vms[i] for i in users]
+        room -= sum(least[i] for i in above)
+        rising = [i for i in rising if i not in above]
+    return vms
+
+
+def share_out(least: NDArray[Any], most: NDArray[Any], capacity: Any, whole: bool = True) -> NDArray[Any]:
     """Share one cluster max-min fairly among its users: least <= vms <= most, fractions vms / most as equal as can be.
 
-    Whole VMs go one by one to the user with the least fraction (ties: who asked for fewer, whom a VM lifts more, then
-    the first), which makes the sorted fractions lexicographically largest; amounts that are not whole are poured to one
-    level. The minima must fit.
+    Arrays of fractions are shared by :func:`share`, whole or not; else int64 says that VMs are whole. They go one by
+    one to the user with the least fraction (ties: who asked for fewer, whom a VM lifts more, then the first), which
+    makes the sorted fractions lexicographically largest; amounts that are not whole are poured to one level. The minima
+    must fit.
 
     Cost O(60 n), and O(n) more for each distinct request among those who share the last VMs; O(n log n) where VMs are
     not whole.
@@ -291,6 +321,8 @@ def share_out(least: NDArray[Any], most: NDArray[Any], capacity: Any) -> NDArray
     """
     if least.dtype.kind == "i":
         return _share_whole(least, most, int(capacity))
+    if least.dtype == object:
+        return np.array(share(least, most, capacity, whole), object)
     return _share_fluid(least, most, float(capacity))
 
 

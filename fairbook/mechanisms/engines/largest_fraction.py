@@ -35,12 +35,12 @@ def shared(asked: Requests, where: IntArray) -> NDArray[Any]:
     vms = np.zeros_like(asked.max_vms)
     order = np.argsort(where, kind="stable")
     cuts = np.searchsorted(where[order], np.arange(len(asked.capacities) + 1))
-    if asked.whole:
+    if vms.dtype == int:
         share_each(asked.minimum, asked.max_vms, asked.capacities, order, cuts, vms)
         return vms
     for j in np.flatnonzero(np.diff(cuts)).tolist():
         here = order[cuts[j] : cuts[j + 1]]
-        vms[here] = share_out(asked.minimum[here], asked.max_vms[here], asked.capacities[j])
+        vms[here] = share_out(asked.minimum[here], asked.max_vms[here], asked.capacities[j], asked.whole)
     return vms
 
 
@@ -49,11 +49,11 @@ def placed(asked: Requests, where: IntArray) -> Found:
     return Found(where, shared(asked, where), asked.bound)
 
 
-def rank(asked: Requests, found: Found) -> tuple[int, float, float]:
+def rank(asked: Requests, found: Found) -> tuple[Any, ...]:
     """Order allocations: users served, least fraction among them, VMs handed out."""
     served = found.where >= 0
-    least = float((found.vms[served] / asked.max_vms[served]).min()) if served.any() else 0.0
-    return int(served.sum()), least, float(found.vms.sum())
+    least = (found.vms[served] / asked.max_vms[served]).min() if served.any() else 0.0
+    return served.sum(), least, found.vms.sum()
 
 
 class Packer:
