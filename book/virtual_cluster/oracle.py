@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from fairbook.mechanisms import virtual_cluster as rule
+from fairbook.model.clusters import share_out
 
 ZERO, ONE = Fraction(0), Fraction(1)
 NOWHERE = -1
@@ -100,7 +100,7 @@ def share(least: Any, most: Any, capacity: Any, whole: bool = True) -> list[Frac
 
     Notes
     -----
-    This is :func:`fairbook.mechanisms.virtual_cluster.share`, in fractions. Cost O(n) a VM, or O(n^2) where VMs are not
+    This is :func:`fairbook.model.clusters.share_out`, in fractions. Cost O(n) a VM, or O(n^2) where VMs are not
     whole.
 
     Examples
@@ -111,7 +111,8 @@ def share(least: Any, most: Any, capacity: Any, whole: bool = True) -> list[Frac
     ['3', '6', '6']
     """
     (room,) = _decimals([capacity])
-    return [Fraction(v) for v in rule.share(_decimals(least), _decimals(most), room, whole)]
+    least, most = (np.array(_decimals(numbers), object) for numbers in (least, most))
+    return [Fraction(v) for v in share_out(least, most, room, whole)]
 
 
 # ------------------------------------------------------------------------------------------------- the optimum

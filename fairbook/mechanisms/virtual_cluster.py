@@ -1,7 +1,8 @@
 """Virtual clusters with a bounded slowdown (Liu, Dong, Tian, 2011): users on clusters, fractions max-min fair.
 
-Once it is settled who lives where, each cluster is shared by :func:`share`, and nothing else is better. So the methods
-differ in one thing, the choice of the cluster:
+Once it is settled who lives where, each cluster is shared max-min fairly
+(:func:`~fairbook.model.clusters.share_out`), and nothing else is better. So the methods differ in one thing, the choice
+of the cluster:
 
 * ``"relaxation"`` and ``"greedy"`` (section 2.1) and ``"mixed_knapsack"`` (Figure 1) are the paper's.
 * ``"metagreedy"`` and ``"vector_packing"`` are the field's (Stillwell et al. 2010, 2012), in one dimension.
@@ -37,12 +38,11 @@ from fairbook.model.clusters import (
     Requests,
     VirtualClusters,
     as_requests,
-    share,
     share_out,
 )
 from fairbook.model.inputs import as_whole, check_switch
 
-__all__ = ["METHODS", "share", "virtual_cluster", "virtual_cluster_rule"]
+__all__ = ["METHODS", "virtual_cluster", "virtual_cluster_rule"]
 
 Method = Literal["relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing", "exact", "spanning"]
 #: Ways to choose a cluster for each user.
@@ -160,14 +160,11 @@ def metagreedy(asked: Requests) -> Found:
     return max((placed(asked, where) for where in distinct), key=lambda found: rank(asked, found))
 
 
-def shared(asked: Requests, homes: Homes) -> dict[int, Any]:
+def settled(asked: Requests, homes: Homes) -> Found:
     """Share each cluster among those who live there."""
-    vms: dict[int, Any] = {}
-    for j, capacity in enumerate(asked.capacities):
-        here = sorted(i for i in homes if homes[i] == j)
-        least, most = [asked.minimum[i] for i in here], [asked.max_vms[i] for i in here]
-        vms |= zip(here, share(least, most, capacity, asked.whole), strict=True)
-    return vms
+    where = np.full(len(asked), TURNED_AWAY, np.int64)
+    where[list(homes)] = list(homes.values())
+    return placed(asked, where)
 
 
 def tries(fit: str, items: Sequence[int], bins: Sequence[int], free: Sequence[Any]) -> Iterator[tuple[int, int]]:
@@ -196,14 +193,13 @@ def by_a_list(sizes: Any, room: Any) -> Homes | None:
 def raised(asked: Requests, homes: Homes) -> Homes:
     """Raise the least fraction by bisection as far as a list packs, from where the minima are packed."""
 
-    def level(vms: Iterable[Any]) -> Any:
-        return min(v / a for v, a in zip(vms, asked.max_vms, strict=True))
+    def level(vms: NDArray[Any]) -> Any:
+        return (vms / asked.max_vms).min()
 
     def reached(homes: Homes) -> Any:
-        return level(v for _, v in sorted(shared(asked, homes).items()))
+        return level(settled(asked, homes).vms)
 
-    pool = share(asked.minimum, asked.max_vms, sum(asked.capacities), asked.whole)
-    bound = min(level(pool), level(min(a, max(asked.capacities)) for a in asked.max_vms))
+    bound = min(level(asked.pooled), level(np.minimum(asked.max_vms, asked.capacities.max())))
     listed = sorted({p / a for a in asked.max_vms for p in range(1, int(a) + 1)}) if asked.whole else []
     high, fine = bound, Fraction(1, 10**10)
     while high - reached(homes) > fine * bound:
@@ -246,8 +242,8 @@ def exact(asked: Requests) -> Homes:
         """The least fraction of these on cluster j, below zero where it cannot hold their minima."""
         if sum(asked.minimum[i] for i in users) > asked.capacities[j]:
             return -1
-        vms = shared(asked, dict.fromkeys(users, j))
-        return min((v / asked.max_vms[i] for i, v in vms.items()), default=1)
+        least, most = asked.minimum[list(users)], asked.max_vms[list(users)]
+        return min(share_out(least, most, asked.capacities[j], asked.whole) / most, default=1)
 
     def least(ways: tuple[tuple[int, int], ...]) -> Any:
         return min(level(tuple(i for i, on in ways if on == j), j) for j in clusters)
@@ -329,10 +325,9 @@ def virtual_cluster_rule(
     if method == "spanning":
         return spanning(asked)
     if method in ("vector_packing", "exact"):
-        homes = vector_packing(asked) if method == "vector_packing" else exact(asked)
-        vms = shared(asked, homes)
-        return [(i, homes[i], vms[i]) for i in sorted(homes)]
-    found = _by_lists(asked, method, load, fit, general, small, top_up)
+        found = settled(asked, vector_packing(asked) if method == "vector_packing" else exact(asked))
+    else:
+        found = _by_lists(asked, method, load, fit, general, small, top_up)
     return [(i, int(found.where[i]), found.vms[i]) for i in np.flatnonzero(found.where >= 0).tolist()]
 
 

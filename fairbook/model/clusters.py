@@ -36,7 +36,7 @@ from fairbook.model.inputs import (
 )
 from fairbook.model.result import Result, called, labelled, labels_or_positions, position
 
-__all__ = ["SPANS", "TURNED_AWAY", "Requests", "VirtualClusters", "as_requests", "share", "share_each", "share_out"]
+__all__ = ["SPANS", "TURNED_AWAY", "Requests", "VirtualClusters", "as_requests", "share_each", "share_out"]
 
 IntArray = NDArray[np.int64]
 
@@ -260,59 +260,36 @@ def share_each(least: Any, most: Any, capacities: Any, order: Any, cuts: Any, vm
             vms[here] = _share_whole(least[here], most[here], capacities[j])
 
 
-def _share_fluid(least: FloatArray, most: FloatArray, capacity: float) -> FloatArray:
-    """Raise everybody to one level; find it among the points where somebody joins."""
-    if most.sum() <= capacity:
-        return most.copy()
-    floor = least / most
-    order = np.argsort(floor, kind="stable")
-    # below level floor[order[t]] the users order[:t] stand at the level, the others at their minimum
-    joined = np.concatenate([[0.0], np.cumsum(most[order])])
-    waiting = np.concatenate([np.cumsum(least[order][::-1])[::-1], [0.0]])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        levels = (capacity - waiting) / joined
-    ends = np.concatenate([floor[order], [1.0]])
-    reached = (levels <= ends) & (joined > 0)
-    t = int(np.argmax(reached)) if reached.any() else len(most)  # sums in different orders differ by a rounding
-    return np.clip(levels[t] * most, least, most)
+def _share_fluid(least: NDArray[Any], most: NDArray[Any], capacity: Any) -> NDArray[Any]:
+    """Raise everybody to one level, but for those whose minimum is above it."""
+    rising = np.ones(len(most), bool)
+    while rising.any():
+        level = min((capacity - least[~rising].sum()) / most[rising].sum(), 1)
+        above = rising & (least > level * most)
+        if not above.any():
+            break
+        rising &= ~above
+    return np.where(rising, level * most, least) if rising.any() else least.copy()
 
 
-def share(least: Any, most: Any, capacity: Any, whole: bool = True) -> list[Any]:
-    """Share one cluster max-min fairly: least <= vms <= most, and fractions vms / most as equal as can be.
-
-    Whole VMs go one at a time to the least fraction (ties: who wants fewest, then the first). Else all rise to one
-    level, but for those whose minimum is above it. The minima must fit.
-
-    >>> share([1, 6, 0], [10, 10, 20], 15)
-    [3, 6, 6]
-    """
-    vms, users = list(least), range(len(most))
-    if whole:
-        for _ in range(int(capacity - sum(vms))):
-            if waiting := [i for i in users if vms[i] < most[i]]:
-                vms[min(waiting, key=lambda i: (vms[i] / most[i], most[i]))] += 1
-        return vms
-    rising, room = list(users), capacity
-    while rising:
-        level = min(room / sum(most[i] for i in rising), 1)
-        above = [i for i in rising if least[i] > level * most[i]]
-        if not above:
-            return [level * most[i] if i in rising else vms[i] for i in users]
-        room -= sum(least[i] for i in above)
-        rising = [i for i in rising if i not in above]
+def _share_one_by_one(least: NDArray[Any], most: NDArray[Any], capacity: Any) -> NDArray[Any]:
+    """Give one VM at a time to the least fraction; ties: who wants fewest, then the first."""
+    vms, users = least.copy(), range(len(most))
+    for _ in range(int(capacity - sum(vms))):
+        if waiting := [i for i in users if vms[i] < most[i]]:
+            vms[min(waiting, key=lambda i: (vms[i] / most[i], most[i]))] += 1
     return vms
 
 
 def share_out(least: NDArray[Any], most: NDArray[Any], capacity: Any, whole: bool = True) -> NDArray[Any]:
     """Share one cluster max-min fairly among its users: least <= vms <= most, fractions vms / most as equal as can be.
 
-    Arrays of fractions are shared by :func:`share`, whole or not; else int64 says that VMs are whole. They go one by
-    one to the user with the least fraction (ties: who asked for fewer, whom a VM lifts more, then the first), which
-    makes the sorted fractions lexicographically largest; amounts that are not whole are poured to one level. The minima
-    must fit.
+    Whole VMs (int64, or arrays of fractions with ``whole``) go one by one to the user with the least fraction (ties:
+    who asked for fewer, whom a VM lifts more, then the first), which makes the sorted fractions lexicographically
+    largest; amounts that are not whole are poured to one level. The minima must fit.
 
-    Cost O(60 n), and O(n) more for each distinct request among those who share the last VMs; O(n log n) where VMs are
-    not whole.
+    Cost O(60 n), and O(n) more for each distinct request among those who share the last VMs; where VMs are not whole,
+    O(n) for each time that minima are found above the level, n times at most; in fractions O(n) a VM.
 
     Examples
     --------
@@ -321,9 +298,9 @@ def share_out(least: NDArray[Any], most: NDArray[Any], capacity: Any, whole: boo
     """
     if least.dtype.kind == "i":
         return _share_whole(least, most, int(capacity))
-    if least.dtype == object:
-        return np.array(share(least, most, capacity, whole), object)
-    return _share_fluid(least, most, float(capacity))
+    if least.dtype == object and whole:
+        return _share_one_by_one(least, most, capacity)
+    return _share_fluid(least, most, capacity)
 
 
 # ------------------------------------------------------------------------------------------------------ the result
