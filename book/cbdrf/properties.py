@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from book.common.oracle_drf import exact_tasks
-from fairbook.errors import InvalidInput
+from book.common.search import at_any_distance
 from fairbook.mechanisms.cbdrf import grant_tasks, grant_tasks_rule
 from fairbook.mechanisms.drf import drf as in_doubles
 from fairbook.mechanisms.karma import karma_phase, karma_rule
@@ -144,18 +144,6 @@ def gain_from_record(rule: Phase, demands: Any, factor: Any, node: int, better: 
 
 
 # --------------------------------------------------------------------------------------------------- the phase rules
-
-
-def at_any_distance(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """Work out in fractions what the rule refuses in doubles: searches draw users of any distance."""
-
-    def run(*given: Any, **options: Any) -> Any:
-        try:
-            return rule(*given, **options)
-        except InvalidInput:
-            return rule(*given, **options, engine="plain")
-
-    return run
 
 
 drf = at_any_distance(in_doubles)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from fairbook.errors import InvalidInput
 from fairbook.model.allocation import Allocation
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.inputs import as_demands, as_weights, as_whole
@@ -108,7 +109,11 @@ class Lie:
 
     def gains(self, demands: Array, weights: Array, claims: Claims) -> Array:
         """Give true tasks with the lies / honest ones - 1 at each moment; weights and demands are the truth."""
-        return self._histories(demands, weights, claims)[2]
+        self.honest(demands, weights)
+        try:
+            return self._histories(demands, weights, claims)[2]
+        except InvalidInput:  # a claim that is refused
+            return np.array([-1.0])
 
     def details(self, demands: Array, weights: Array, claims: Claims) -> dict[str, Any]:
         """Give who lies, the moment of the largest gain in the liars' history, and the tasks then."""
