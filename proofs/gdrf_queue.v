@@ -90,7 +90,7 @@ Proof.
 intros [A _] R L. unfold con. apply Rmult_le_compat_r; [apply Rlt_le; auto|]. apply le_INR, (grows P s t u R L).
 Qed.
 
-(* {thm-gdrf-queue} user h got its latest slot after moment t *)
+(* {thm-gdrf-queue} user h got its latest slot with step t *)
 Theorem equal_up_to_one_vm P s t u h i : model P -> run P s -> slots (s (S t)) h = S (slots (s t) h) -> active P (s t) i ->
   (t < u)%nat -> slots (s u) h = slots (s (S t)) h -> (INR (slots (s u) h) - 1) * a P h <= INR (slots (s u) i) * a P i.
 Proof.
@@ -156,8 +156,7 @@ assert (even : forall v, (given (s v) <= n P * t)%nat -> forall h x, (h < n P)%n
 apply (all_at P s u r R Eg). intros h x H X L. specialize (even u ltac:(rewrite Eg; apply Nat.mul_le_mono_l; auto) h x H X). lia.
 Qed.
 
-(* {prop-gdrf-rounds} sharp: two users, alike after t - 1 rounds; then the smaller has both slots of round t *)
-Theorem not_longer P s t u eps : run P s -> n P = 2%nat -> a P 0%nat = 1 -> a P 1%nat = 1 + eps -> 0 < eps -> 1 + 1 / eps < INR (S t) ->
+Lemma not_longer P s t u eps : run P s -> n P = 2%nat -> a P 0%nat = 1 -> a P 1%nat = 1 + eps -> 0 < eps -> 1 + 1 / eps < INR (S t) ->
   all_active P s (2 * S t) -> (forall v i, given (s v) = (2 * t)%nat -> (i < 2)%nat -> slots (s v) i = t) -> given (s u) = (2 * S t)%nat ->
   slots (s u) 0%nat = S (S t) /\ slots (s u) 1%nat = t.
 Proof.
@@ -174,6 +173,14 @@ assert (H : forall v, (2 * t <= given (s v) <= 2 * S t)%nat -> (slots (s v) 0%na
     pose proof (least_con P (s v) 1 0 Tg (Act v ltac:(lia) 0%nat ltac:(lia))) as Le. unfold con in Le. rewrite A0, A1, I1 in Le.
     assert (Sl : (slots (s v) 0%nat <= S t)%nat) by lia. apply le_INR in Sl. rewrite S_INR in Sl. nra. }
 destruct (H u ltac:(lia)). lia.
+Qed.
+
+(* {prop-gdrf-rounds} sharp: two users do not get one slot each in all rounds up to S t *)
+Theorem one_gets_two P s t u eps : run P s -> n P = 2%nat -> a P 0%nat = 1 -> a P 1%nat = 1 + eps -> 0 < eps -> 1 + 1 / eps < INR (S t) ->
+  all_active P s (2 * S t) -> given (s u) = (2 * S t)%nat -> ~ forall v r i, (r <= S t)%nat -> given (s v) = (2 * r)%nat -> (i < 2)%nat -> slots (s v) i = r.
+Proof.
+intros R N A0 A1 E Big Act Gu All. destruct (not_longer P s t u eps R N A0 A1 E Big Act) as [_ S1]; [intros v i; apply All; lia|auto|].
+rewrite (All u (S t) 1%nat) in S1 by (auto; lia). lia.
 Qed.
 
 (* {prop-gdrf-shares} by amounts: d are the VMs, S the cell, lo its least entry, top the largest shares *)
@@ -195,14 +202,17 @@ apply Rle_trans with ((INR (slots (s u) h) - 1) * gdrf.amount m (d h)); [rewrite
 apply Rle_trans with (1 := Q). apply Rmult_le_compat_l; auto.
 Qed.
 
-(* {prop-gdrf-shares} sharp: the cell's own shape, and the same amount of the scarcest resource q alone *)
-Theorem shares_differ m (S : nat -> R) q : (q < m)%nat -> (forall r, (r < m)%nat -> 0 < S r) -> let d r := if Nat.eqb r q then gdrf.amount m S else 0 in
-  gdrf.amount m d = gdrf.amount m S /\ gdrf.largest m (fun r => S r / S r) 1 /\ gdrf.largest m (fun r => d r / S r) (gdrf.amount m S / S q * 1).
+(* {prop-gdrf-shares} sharp: a VM of the cell's own shape, and one with the same amount of the scarcest resource q alone *)
+Theorem shares_differ m (S : nat -> R) q c : (q < m)%nat -> 0 < c -> (forall r, (r < m)%nat -> 0 < S r) ->
+  let d r := if Nat.eqb r q then c * gdrf.amount m S else 0 in let e r := c * S r in
+  gdrf.amount m d = gdrf.amount m e /\ gdrf.largest m (fun r => e r / S r) c /\ gdrf.largest m (fun r => d r / S r) (gdrf.amount m S / S q * c).
 Proof.
-intros Q Sp d. assert (A0 : 0 <= gdrf.amount m S) by (apply sum_ge0; intros r Hr; apply Rlt_le; auto). split; [apply (sum_only m q (fun _ => gdrf.amount m S)); auto|]. split.
-- split; [exists q; split; [auto|field; apply Rgt_not_eq, Sp; auto]|intros r Hr; apply Req_le; field; apply Rgt_not_eq, Sp; auto].
-- split; [exists q; split; [auto|unfold d; rewrite Nat.eqb_refl; lra]|]. intros r Hr; unfold d. destruct (Nat.eqb_spec r q) as [->|]; [lra|].
-  unfold Rdiv; rewrite Rmult_0_l. specialize (Sp q Q). apply Rmult_le_pos; [apply Rmult_le_pos; [auto|apply Rlt_le, Rinv_0_lt_compat; auto]|lra].
+intros Q C Sp d e. assert (A0 : 0 <= gdrf.amount m S) by (apply sum_ge0; intros r Hr; apply Rlt_le; auto). split.
+{ unfold gdrf.amount at 1. unfold d. rewrite (sum_only m q (fun _ => c * gdrf.amount m S)) by auto. unfold e, gdrf.amount. rewrite <- (Rmult_comm (sum m S)). rewrite <- sum_mul. apply sum_ext; intros; lra. }
+split.
+- split; [exists q; split; [auto|unfold e; field; apply Rgt_not_eq, Sp; auto]|intros r Hr; unfold e; apply Req_le; field; apply Rgt_not_eq, Sp; auto].
+- split; [exists q; split; [auto|unfold d; rewrite Nat.eqb_refl; field; apply Rgt_not_eq, Sp; auto]|]. intros r Hr; unfold d. specialize (Sp q Q) as Sq. assert (0 <= / S q) by (apply Rlt_le, Rinv_0_lt_compat; auto).
+  destruct (Nat.eqb_spec r q) as [->|]; [apply Req_le; field; lra|]. unfold Rdiv; rewrite Rmult_0_l. repeat apply Rmult_le_pos; lra.
 Qed.
 
 (* {thm-gdrf-envy} t: a round ends, and i is in; until u user h gets no VM more. z: what i can run on what h has, less one VM *)
@@ -222,8 +232,7 @@ rewrite <- E in F. pose proof (gdrf.in_terms how m S (d i) (d h) (a P i) (a P h)
 rewrite <- (Re i O) in Si. assert (Le : (slots (s w) i <= vms (s u) i)%nat) by lia. apply le_INR in Le. pose proof (proj1 M i). nra.
 Qed.
 
-(* {prop-gdrf-lie} s' is the run under the claim: Q is P, but a VM of i is larger; both to the end of round t *)
-Theorem overstating_gains_no_slot P Q s s' u u' t i m (d e : nat -> R) : model P -> model Q -> n Q = n P -> (forall h, h <> i -> a Q h = a P h) ->
+Lemma overstating_gains_no_slot P Q s s' u u' t i m (d e : nat -> R) : model P -> model Q -> n Q = n P -> (forall h, h <> i -> a Q h = a P h) ->
   a P i = gdrf.amount m d -> a Q i = gdrf.amount m e -> (forall r, (r < m)%nat -> d r <= e r) -> (exists r, (r < m)%nat /\ d r < e r) ->
   run P s -> run Q s' -> all_active P s (n P * t) -> all_active Q s' (n P * t) -> given (s u) = (n P * t)%nat -> given (s' u') = (n P * t)%nat -> (i < n P)%nat ->
   (slots (s' u') i <= slots (s u) i)%nat.
@@ -254,6 +263,16 @@ apply lt_INR in Y. simpl in Y.
 set (p := INR (pred (slots (s' u') i))) in *. set (q := INR (pred (slots (s u) h))) in *.
 assert (p * a Q i <= q * a P h) by (apply Rle_trans with (1 := Q1); apply Rmult_le_compat_r; lra).
 assert (INR (slots (s v) i) * a P i <= p * a P i) by (apply Rmult_le_compat_r; lra). nra.
+Qed.
+
+(* {prop-gdrf-lie} s' is the run under the claim: Q is P, but a VM of i is larger; both to the end of round t *)
+Theorem overstating_gains_no_vm P Q s s' u u' t i m (d e : nat -> R) : model P -> model Q -> n Q = n P -> (forall h, h <> i -> a Q h = a P h) ->
+  a P i = gdrf.amount m d -> a Q i = gdrf.amount m e -> (forall r, (r < m)%nat -> d r <= e r) -> (exists r, (r < m)%nat /\ d r < e r) ->
+  run P s -> run Q s' -> all_active P s (n P * t) -> all_active Q s' (n P * t) -> given (s u) = (n P * t)%nat -> given (s' u') = (n P * t)%nat -> (i < n P)%nat ->
+  round_ends (s u) -> out (s u) i = false -> (vms (s' u') i <= vms (s u) i)%nat.
+Proof.
+intros M Mq en ea Ed Ee Le Lr R R' Ac Ac' G G' I Re O. rewrite (Re i O). apply Nat.le_trans with (slots (s' u') i); [apply (counted Q s' u' R')|].
+apply (overstating_gains_no_slot P Q s s' u u' t i m d e); auto.
 Qed.
 
 (* {whole} thm-gdrf-first-round prop-gdrf-rounds thm-gdrf-queue prop-gdrf-shares thm-gdrf-envy prop-gdrf-lie *)

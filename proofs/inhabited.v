@@ -1,4 +1,4 @@
-(* The hypotheses are not contradictory: each record of them has an instance, with zeros, bounds and absent users. *)
+(* The hypotheses are not contradictory: each record of them has an instance; that of Foundations has a zero, a bound and an absent user. *)
 From Coq Require Import Reals Lra Lia Arith.
 From proofs Require Import sums foundations dmfa_srq cbdrf.
 From proofs Require lemmas tv_drf tv_drf_whole gdrf gdrf_queue one_level whole_tasks.
@@ -125,3 +125,37 @@ split; [split; simpl; intros; try lra; repeat split; try lra; exists O; split; [
   + intros i [H [_ F]]. assert (i = O) as -> by (simpl in H; lia). specialize (F O ltac:(simpl; lia)). unfold whole_tasks.load in F; simpl in F. lra.
 - intros k K. assert (k = O) as -> by lia. exists O. split; [|auto]. split; [simpl; lia|split; [auto|intros h H _; assert (h = O) as -> by (simpl in H; lia); lra]].
 Qed.
+
+Module Turns.
+Import gdrf_queue.
+(* two users, 1 and 3: a slot each, both VMs are placed; then the first has both slots of round 2 *)
+Definition two := Queue 2 (fun i => match i with O => 1 | _ => 3 end) (fun _ => None) (fun i => i).
+Definition on (x y : nat) (i : nat) := match i with O => x | 1%nat => y | _ => O end.
+Definition acts (t : nat) := match t with O => (0,0,0,0) | 1 => (1,0,0,0) | 2 => (1,1,0,0) | 3 => (1,1,1,0) | 4 => (1,1,1,1) | 5 => (2,1,1,1) | _ => (3,1,1,1) end%nat.
+Definition day t := match t with O => begin | _ => let '(x, y, v, z) := acts t in State (match t with 1%nat => one_more (fun _ => O) 0 | 2%nat|3%nat|4%nat => one_more (one_more (fun _ => O) 0) 1 | 5%nat => one_more (one_more (one_more (fun _ => O) 0) 1) 0 | _ => one_more (one_more (one_more (one_more (fun _ => O) 0) 1) 0) 0 end)
+  (match t with 1%nat | 2%nat => (fun _ => O) | 3%nat => one_more (fun _ => O) 0 | _ => one_more (one_more (fun _ => O) 0) 1 end) (fun _ => false) (x + y)%nat end.
+Example two_is_a_model : model two. Proof. split; [intros [|i]; simpl; lra|simpl; auto]. Qed.
+Lemma in_ t i : (i < 2)%nat -> active two (day t) i.
+Proof. intros I. split; [auto|split; [|unfold served; simpl; tauto]]. do 6 (destruct t as [|t]; [reflexivity|]). reflexivity. Qed.
+Example two_run : run two day.
+Proof.
+split; [reflexivity|]. intros t.
+assert (tu : forall i, (i < 2)%nat -> (forall h, (h < 2)%nat -> con two (day t) i < con two (day t) h \/ con two (day t) i = con two (day t) h /\ (i <= h)%nat) -> turn two (day t) i).
+{ intros i I H. split; [apply in_; auto|]. intros h [Hh _]. apply H; auto. }
+destruct t as [|[|[|[|[|[|t]]]]]].
+- apply (slot two (day 0) 0). apply tu; [lia|]. intros [|[|h]] H; [..|lia]; unfold con; simpl; right; split; try lra; lia.
+- apply (slot two (day 1) 1). apply tu; [lia|]. intros [|[|h]] H; [..|lia]; unfold con; simpl; [left; lra|right; split; [lra|lia]].
+- apply (place two (day 2) 0); simpl; auto.
+- apply (place two (day 3) 1); simpl; auto.
+- apply (slot two (day 4) 0). apply tu; [lia|]. intros [|[|h]] H; [..|lia]; unfold con; simpl; [right; split; [lra|lia]|left; lra].
+- apply (slot two (day 5) 0). apply tu; [lia|]. intros [|[|h]] H; [..|lia]; unfold con; simpl; [right; split; [lra|lia]|left; lra].
+- apply rest.
+Qed.
+Example not_longer_hyps : a two 0%nat = 1 /\ a two 1%nat = 1 + 2 /\ 1 + 1 / 2 < INR (S 1) /\ all_active two day (2 * 2) /\ (forall v i, given (day v) = (2 * 1)%nat -> (i < 2)%nat -> slots (day v) i = 1%nat) /\ given (day 6) = (2 * 2)%nat.
+Proof.
+split; [reflexivity|split; [simpl; lra|split; [simpl; lra|split; [intros t _ i I; apply in_; auto|split; [|reflexivity]]]]].
+intros v k E K. do 6 (destruct v as [|v]; [simpl in E; try lia; destruct k as [|[|k]]; simpl; try reflexivity; lia|]). simpl in E; lia.
+Qed.
+Example envy_hyps : round_ends (day 4) /\ (0 < vms (day 4) 1)%nat /\ vms (day 6) 1 = vms (day 4) 1.
+Proof. split; [intros [|[|k]] _; reflexivity|split; [vm_compute; lia|reflexivity]]. Qed.
+End Turns.

@@ -27,6 +27,48 @@ Proof. intros [M _]. destruct (M i) as [_ U]. unfold at_level, up_to in *. destr
 Lemma slowly P L e i : 0 < e -> at_level P (L + e) i <= at_level P L i + e.
 Proof. intros E. unfold at_level. destruct (up P i) as [b|]; limits. Qed.
 
+Lemma mono P y z i : y <= z -> at_level P y i <= at_level P z i.
+Proof. intros L. unfold at_level. destruct (up P i); limits. Qed.
+Lemma used_mono P y z : model P -> y <= z -> used P (at_level P y) <= used P (at_level P z).
+Proof. intros M L. apply sum_le; intros i _. apply Rmult_le_compat_l; [apply Rlt_le, M|apply mono; auto]. Qed.
+Lemma used_slowly P L e : model P -> 0 < e -> used P (at_level P (L + e)) <= used P (at_level P L) + sum (n P) (w P) * e.
+Proof.
+intros M E. unfold used. rewrite <- sum_mul, <- sum_plus. apply sum_le; intros i _. pose proof (slowly P L e i E). pose proof (proj1 (proj1 M i)). nra.
+Qed.
+Lemma highest k (f : nat -> R) : exists x, forall i, (i < k)%nat -> f i <= x.
+Proof. induction k as [|k [x H]]; [exists 0; lia|]. exists (Rmax x (f k)). intros i I. destruct (Nat.eq_dec i k) as [->|]; [apply Rmax_r|apply Rle_trans with x; [apply H; lia|apply Rmax_l]]. Qed.
+(* {thm-one_level} *)
+Theorem there_is_a_level P : model P -> exists L, level P L.
+Proof.
+intros M. assert (W : 0 <= sum (n P) (w P)) by (apply sum_ge0; intros i _; apply Rlt_le, M).
+destruct (highest (n P) (fun i => match up P i with Some b => b | None => 0 end)) as [B HB].
+destruct (highest (n P) (fun i => - lo P i)) as [A HA].
+assert (top : (exists Z, C P < used P (at_level P Z)) \/ exists L, level P L).
+{ assert (D : (exists i, (i < n P)%nat /\ up P i = None) \/ forall i, (i < n P)%nat -> up P i <> None).
+  { generalize (n P). intros q; induction q as [|k [[i [I E]]|N]]; [right; lia|left; exists i; split; [lia|auto]|]. destruct (up P k) eqn:E; [right; intros i I; destruct (Nat.eq_dec i k) as [->|]; [congruence|apply N; lia]|left; exists k; auto]. }
+  destruct D as [[i [I E]]|N].
+  - left. pose proof (proj1 (proj1 M i)) as Wi. set (g := (C P - used P (lo P) + 1) / w P i). assert (G : 0 < g) by (apply Rdiv_lt_0_compat; [pose proof (proj2 M); lra|auto]).
+    assert (Eg : w P i * g = C P - used P (lo P) + 1) by (unfold g; field; lra). exists (lo P i + g).
+    pose proof (sum_gap (n P) (fun h => w P h * lo P h) (fun h => w P h * at_level P (lo P i + g) h) i (w P i * g)) as Q.
+    assert (sum (n P) (fun h => w P h * lo P h) <= sum (n P) (fun h => w P h * at_level P (lo P i + g) h) - w P i * g); [|unfold used in *; lra].
+    apply Q; [intros h _; apply Rmult_le_compat_l; [apply Rlt_le, M|apply between; auto]|auto|]. unfold at_level. rewrite E, Rmax_left by lra. lra.
+  - assert (All : forall i, (i < n P)%nat -> up P i = Some (at_level P B i)).
+    { intros i I. specialize (N i I); specialize (HB i I). pose proof (proj2 (proj1 M i)) as U. unfold at_level, up_to in *. destruct (up P i) as [b|]; [|tauto]. f_equal. limits. }
+    destruct (Rle_lt_dec (used P (at_level P B)) (C P)); [right; exists B; split; auto|left; exists B; auto]. }
+destruct top as [[Z HZ]|]; [|auto].
+destruct (completeness (fun z => used P (at_level P z) <= C P)) as [L [Ub Lub]].
+{ exists Z. intros z Hz. destruct (Rle_lt_dec z Z) as [|G]; [auto|exfalso]. pose proof (used_mono P Z z M ltac:(lra)). lra. }
+{ exists (- A). replace (used P (at_level P (- A))) with (used P (lo P)); [apply M|]. apply sum_ext; intros i I. f_equal. specialize (HA i I). pose proof (proj2 (proj1 M i)) as U.
+  unfold at_level, up_to in *. destruct (up P i); limits. }
+exists L. split.
+- destruct (Rle_lt_dec (used P (at_level P L)) (C P)) as [|G]; [auto|exfalso].
+  set (e := (used P (at_level P L) - C P) / (sum (n P) (w P) + 1)). assert (E : 0 < e) by (apply Rdiv_lt_0_compat; lra).
+  assert (Ee : e * (sum (n P) (w P) + 1) = used P (at_level P L) - C P) by (unfold e; field; lra).
+  assert (L <= L - e); [|lra]. apply Lub. intros z Hz. destruct (Rle_lt_dec z (L - e)) as [|Gz]; [auto|exfalso].
+  pose proof (used_mono P (L - e) z M ltac:(lra)). pose proof (used_slowly P (L - e) e M E) as Q. replace (L - e + e) with L in Q by ring. nra.
+- left. intros z Lz. destruct (Rle_lt_dec (used P (at_level P z)) (C P)) as [F|]; [specialize (Ub z F); lra|auto].
+Qed.
+
 (* {thm-one_level} {lem-virtual_cluster-share} nothing is left unless all are at their upper limits *)
 Theorem all_handed_out P L : model P -> level P L -> used P (at_level P L) = C P \/ forall i, (i < n P)%nat -> up P i = Some (at_level P L i).
 Proof.
@@ -116,8 +158,7 @@ Proof.
 intros M Cl Pl W L. pose proof (below_scarcity P Y M Cl Pl W). rewrite fraction by auto. split; [apply Rmax_lub; auto|split; intros; limits].
 Qed.
 
-(* {prop-virtual_cluster-tolerance} bar is the mean floor *)
-Theorem tolerance P Y bar : model P -> cluster P -> pool_level P Y -> 0 < wanted P -> (forall i, 0 <= lo P i) ->
+Lemma tolerance P Y bar : model P -> cluster P -> pool_level P Y -> 0 < wanted P -> (forall i, 0 <= lo P i) ->
   (Σ i < n P, w P i * lo P i) = bar * wanted P -> bar < 1 ->
   (forall i, at_level P Y i = Rmax (lo P i) Y) /\ (scarcity P <= 1 -> (scarcity P - bar) / (1 - bar) <= Y <= scarcity P) /\ (1 <= scarcity P -> Y = 1).
 Proof.
@@ -135,6 +176,15 @@ assert (Up : C P <= Y * wanted P + (1 - Y) * (bar * wanted P)).
   unfold Rmax. destruct (Rle_dec (lo P i) Y); [assert (0 <= lo P i * (1 - Y)) by (apply Rmult_le_pos; lra)|assert (0 <= Y * (1 - lo P i)) by (apply Rmult_le_pos; lra)]; nra. }
 rewrite <- T in Up. assert (scarcity P <= Y + (1 - Y) * bar) by (apply Rmult_le_reg_r with (wanted P); auto; lra).
 apply Rmult_le_reg_r with (1 - bar); [lra|]. unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra.
+Qed.
+
+(* {prop-virtual_cluster-tolerance} bar is the mean floor *)
+Theorem what_tolerance_costs P Y bar : model P -> cluster P -> pool_level P Y -> 0 < wanted P -> (forall i, 0 <= lo P i) -> (Σ i < n P, w P i * lo P i) = bar * wanted P ->
+  (forall i, at_level P Y i = Rmax (lo P i) Y) /\ (bar < 1 -> scarcity P <= 1 -> (scarcity P - bar) / (1 - bar) <= Y <= scarcity P) /\ (1 <= scarcity P -> Y = 1).
+Proof.
+intros M Cl Pl W F0 B. split; [intros; apply fraction; auto|split].
+- intros B1. apply (tolerance P Y bar M Cl Pl W F0 B B1).
+- intros S. apply (enough_for_all P Y M Cl Pl). assert (T : scarcity P * wanted P = C P) by (unfold scarcity; field; lra). rewrite <- T; nra.
 Qed.
 
 (* {whole} thm-one_level prop-virtual_cluster-corollary2 prop-virtual_cluster-tolerance *)

@@ -39,20 +39,28 @@ intros N. destruct (some_or_none (m P) (C P) (fun j => load P x j + d P i j)) as
 Qed.
 
 (* {lem-foundations-refused} x: when a task of i is refused; y: later. z: what i can run on a task of h, divided if need be *)
-Theorem refused_stays_refused P x y i h z : model P -> (forall g, (x g <= y g)%nat) -> feasible P y -> ~ fits P x i -> (h < n P)%nat ->
+Theorem refused_stays_refused P x y i h z : (forall g j, 0 <= d P g j) -> (forall g, (x g <= y g)%nat) -> feasible P y -> ~ fits P x i -> (h < n P)%nat ->
   (forall j, (j < m P)%nat -> z * d P i j <= d P h j) -> ~ fits P y i /\ (INR (y h) - INR (x h)) * z < 1.
 Proof.
-intros M L F N H Z. destruct (refusal P x i N) as [j [J G]]. split.
-- intros Fy. specialize (Fy j J). pose proof (load_le P x y j M L). lra.
-- pose proof (load_more P x y h j M L H). specialize (F j J). specialize (Z j J). destruct M as [_ M]. destruct (M h) as [_ [_ [D _]]]. specialize (D j).
-  set (k := INR (y h) - INR (x h)) in *. assert (K : 0 <= k) by (pose proof (le_INR _ _ (L h)); unfold k; lra). destruct D as [D _].
+intros D0 L F N H Z. destruct (refusal P x i N) as [j [J G]].
+assert (Ld : load P x j <= load P y j) by (apply sum_le; intros g _; apply Rmult_le_compat_r; [apply D0|apply le_INR; auto]).
+assert (Lm : load P x j + (INR (y h) - INR (x h)) * d P h j <= load P y j).
+{ unfold load. assert (sum (n P) (fun i => INR (x i) * d P i j) <= sum (n P) (fun i => INR (y i) * d P i j) - (INR (y h) - INR (x h)) * d P h j); [|lra].
+  apply sum_gap with h; auto; [|lra]. intros g _. apply Rmult_le_compat_r; [apply D0|apply le_INR; auto]. }
+split.
+- intros Fy. specialize (Fy j J). lra.
+- specialize (F j J). specialize (Z j J). pose proof (D0 h j) as D.
+  set (k := INR (y h) - INR (x h)) in *. assert (K : 0 <= k) by (pose proof (le_INR _ _ (L h)); unfold k; lra).
   assert (k * d P h j < d P i j) by lra. assert (k * z * d P i j <= k * d P h j) by (rewrite Rmult_assoc; apply Rmult_le_compat_l; auto).
   assert (0 <= k * d P h j) by (apply Rmult_le_pos; auto). apply Rmult_lt_reg_r with (d P i j); lra.
 Qed.
 
 Section Run.
+(* {model} *)
+(* of the two statements that follow with P, t, x and T *)
 Variables (P : pool) (t : R) (x : nat -> nat -> nat) (T : nat).
 Hypotheses (M : model P) (R : run P t x T).
+(* {end} *)
 
 Lemma grows a b i : (a <= b <= T)%nat -> (x a i <= x b i)%nat.
 Proof.
@@ -144,6 +152,40 @@ pose proof (load_more P (x T) y h j M L H). assert (Dh : 0 <= d P h j) by apply 
 Qed.
 End Run.
 
+(* {model} *)
+(* SequentialMinMax as printed: the largest level of all users after the task is smallest *)
+Definition largest_after P (x : nat -> nat) i v := (exists h, (h < n P)%nat /\ s P h * INR (one_more x i h) = v) /\ forall h, (h < n P)%nat -> s P h * INR (one_more x i h) <= v.
+Definition printed P x i := can P x i /\ forall h v u, can P x h -> largest_after P x i v -> largest_after P x h u -> v <= u.
+(* {end} *)
+
+Definition above P x := forall i, can P x i -> forall h, (h < n P)%nat -> s P h * INR (x h) <= s P i * (INR (x i) + 1).
+Lemma printed_next P x i : model P -> above P x -> printed P x i -> next P 1 x i /\ above P (one_more x i).
+Proof.
+intros M A [Ci Pr]. assert (N : (0 < n P)%nat) by (destruct Ci; lia).
+assert (top : forall g, can P x g -> largest_after P x g (s P g * (INR (x g) + 1))).
+{ intros g Cg. split; [exists g; split; [apply Cg|unfold one_more; rewrite Nat.eqb_refl, S_INR; auto]|].
+  intros h H. unfold one_more. destruct (Nat.eqb_spec h g) as [->|]; [rewrite S_INR; lra|apply A; auto]. }
+assert (Nx : next P 1 x i) by (split; [auto|intros h Ch; apply (Pr h); auto]).
+split; [auto|]. intros g [G [Hg Fg]] h H.
+assert (Cg : can P x g).
+{ split; [auto|split].
+  - revert Hg. unfold has_more. destruct (bound P g); auto. unfold one_more. destruct (Nat.eqb_spec g i) as [->|]; lia.
+  - intros j J. specialize (Fg j J). apply Rle_trans with (2 := Fg). apply Rplus_le_compat_r. apply load_le; auto. intros k; unfold one_more; destruct (Nat.eqb k i); lia. }
+assert (T : s P i * (INR (x i) + 1) <= s P g * (INR (x g) + 1)) by (apply Nx; auto).
+assert (B : s P h * INR (one_more x i h) <= s P i * (INR (x i) + 1)) by (apply (proj2 (top i Ci) h H)).
+apply Rle_trans with (1 := B), Rle_trans with (1 := T). apply Rmult_le_compat_l; [apply Rlt_le, M|]. apply Rplus_le_compat_r, le_INR. unfold one_more; destruct (Nat.eqb_spec g i) as [->|]; lia.
+Qed.
+(* {lem-sequential_minmax-own} each run of the rule as printed is one of the rule that looks at one's own level *)
+Theorem own_level P x T : model P -> x O = (fun _ => O) -> (forall k, (k < T)%nat -> exists i, printed P (x k) i /\ x (S k) = one_more (x k) i) ->
+  (forall i, ~ can P (x T) i) -> run P 1 x T.
+Proof.
+intros M X0 St E. split; [auto|split; [|auto]].
+assert (A : forall k, (k <= T)%nat -> above P (x k)).
+{ induction k as [|k IH]; intros K; [rewrite X0; intros i [I _] h H; simpl; destruct M as [_ Mu]; destruct (Mu i) as [_ [Si _]]; lra|].
+  destruct (St k K) as [i [Pi Ei]]. rewrite Ei. apply (printed_next P (x k) i M); auto. apply IH; lia. }
+intros k K. destruct (St k K) as [i [Pi Ei]]. exists i. split; [|auto]. apply (printed_next P (x k) i M); auto. apply A; lia.
+Qed.
+
 (* {thm-sequential_minmax-sharing} *)
 Theorem sharing P x T i : model P -> run P 1 x T -> (Σ h < n P, w P h) = 1 -> (i < n P)%nat -> has_more P (x T) i ->
   exists j, (j < m P)%nat /\ w P i * C P j < (INR (x T i) + 1) * d P i j.
@@ -182,8 +224,7 @@ intros M R I H Hm W L. destruct (offset P 0 x T M R i h ltac:(lra) I H Hm ltac:(
 assert (0 < w P h) by apply M. rewrite W in Q. replace (w P h / w P h) with 1 in Q by (field; lra). lra.
 Qed.
 
-(* {prop-compare-tasks} 1; all weights are 1/n, and s w is the dominant share of one task. z: what i could run on its own block *)
-Theorem alone_less_the_mean P x T i z : model P -> run P 0 x T -> (i < n P)%nat -> has_more P (x T) i -> (forall h, w P h = / INR (n P)) ->
+Lemma alone_less_the_mean P x T i z : model P -> run P 0 x T -> (i < n P)%nat -> has_more P (x T) i -> (forall h, w P h = / INR (n P)) ->
   (forall j, (j < m P)%nat -> z * d P i j <= w P i * C P j) -> z * (s P i * w P i) < INR (x T i) * (s P i * w P i) + (Σ h < n P, s P h * w P h) / INR (n P).
 Proof.
 intros M R I Hm W Z. destruct (first_refusal P 0 x T M R i I Hm) as [a [A [N [Ea Ok]]]]. destruct (refusal P (x a) i N) as [j [J G]].
@@ -206,6 +247,19 @@ assert (One : 1 < INR (n P) * g + Σ h < n P, s P h * w P h) by (apply Rmult_lt_
 assert (Za : z * (s P i * w P i) <= / INR (n P)).
 { destruct M as [Cp Mu]. destruct (Mu i) as [_ [_ [_ [r [Hr E]]]]]. specialize (Z r Hr). rewrite E, W in Z. apply Rmult_le_reg_r with (C P r); [auto|]. rewrite W. lra. }
 apply Rle_lt_trans with (1 := Za). apply Rmult_lt_reg_r with (INR (n P)); auto. rewrite Rinv_l by lra. unfold Rdiv. rewrite Rmult_plus_distr_r, Rmult_assoc, Rinv_l by lra. lra.
+Qed.
+
+(* {prop-compare-tasks} 1; all weights are 1/n, and s w is the dominant share of one task. z: what i could run on its own block, and has *)
+Theorem everybody_alone P x T i z : model P -> run P 0 x T -> (i < n P)%nat -> (forall h, w P h = / INR (n P)) ->
+  (forall j, (j < m P)%nat -> z * d P i j <= w P i * C P j) -> match bound P i with Some b => z <= INR b | None => True end ->
+  z * (s P i * w P i) < INR (x T i) * (s P i * w P i) + (Σ h < n P, s P h * w P h) / INR (n P).
+Proof.
+intros M R I W Z B. destruct (bound P i) as [b|] eqn:E; [|apply alone_less_the_mean; auto; unfold has_more; rewrite E; exact Logic.I].
+destruct (le_lt_dec b (x T i)) as [L|L]; [|apply alone_less_the_mean; auto; unfold has_more; rewrite E; auto].
+apply le_INR in L. destruct M as [_ Mu]. assert (P0 : forall h, 0 < s P h * w P h) by (intros h; destruct (Mu h) as [? [? _]]; apply Rmult_lt_0_compat; auto).
+assert (0 < (Σ h < n P, s P h * w P h) / INR (n P)).
+{ apply Rdiv_lt_0_compat; [apply sum_gt0 with i; auto; intros h _; apply Rlt_le; auto|apply (lt_INR 0); lia]. }
+specialize (P0 i). nra.
 Qed.
 
 (* {model} *)
