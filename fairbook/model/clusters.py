@@ -97,11 +97,6 @@ class Requests:
         """VMs that each user must have, shape (n,): (1 - k) alpha, rounded up where VMs are whole."""
         return self.sizes(0.0)
 
-    @property
-    def scarcity(self) -> float:
-        """Capacity of all clusters divided by all that is wanted: tau of section 2.2."""
-        return float(self.capacities.sum() / self.max_vms.sum())
-
     def fits(self, vms: Any, room: Any) -> Any:
         """Whether so many VMs fit into this room, one by one where they are arrays."""
         return vms <= (room * (1 + RTOL) if self.max_vms.dtype == float else room)
@@ -171,8 +166,8 @@ def as_requests(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = Tru
     Examples
     --------
     >>> asked = as_requests([10, 20], [0.5, 0.25], [12, 20])
-    >>> asked.minimum, round(asked.scarcity, 3)
-    (array([ 5, 15]), 1.067)
+    >>> asked.minimum, asked.bound
+    (array([ 5, 15]), 1.0)
     """
     whole = check_switch(whole, "whole")
     users = labels_of(max_vms.index, "max_vms.index") if isinstance(max_vms, pd.Series) else None

@@ -35,8 +35,8 @@ LISTS = tuple(
     if fit != "best" or bin_ == "up"
 )
 
-_FIRST, _BEST, _FILL = 0, 1, 2
-_FITS_OF = {"first": _FIRST, "best": _BEST, "fill": _FILL}
+_FITS = ("first", "best", "fill")
+_FIRST, _, _FILL = range(len(_FITS))
 _MEMORY = 1 << 16  # states that the complete search remembers; a later one overwrites
 _REST = 3  # bins left to the complete search after random fills
 _TRIES_PER_BIN = 400  # nodes of one subset search
@@ -404,7 +404,7 @@ def list_pack(
     where = np.empty(len(sizes), np.int64)
     # sizes that may be written, items and bins without gaps: numba compiles each layout anew
     items, bins = np.ascontiguousarray(items), np.ascontiguousarray(bins)
-    return where if _list(sizes.copy(), items, _room(capacities), bins, _FITS_OF[fit], where) else None
+    return where if _list(sizes.copy(), items, _room(capacities), bins, _FITS.index(fit), where) else None
 
 
 def pack(sizes: NDArray[Any], capacities: NDArray[Any], node_limit: int = 0, seed: int = 0) -> Packing:
