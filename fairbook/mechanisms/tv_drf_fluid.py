@@ -98,13 +98,16 @@ def climb(left: Any, height: Any, level: Any) -> Pieces:
 
 
 def rise(left: Any, share: Any, lack: Any, owned: Any, near: Any) -> Pieces:
-    """Let beta rise to 1, by groups (S, n) of tasks that need ``share`` (S, n, m); the clock is beta less 1.
+    """Let beta rise to 1, by groups (S, n) of tasks that need ``share`` (S, n, m); the clock is 0 at the lowest.
 
-    It is the least of the straight lines of m resources, so it bends where two of them cross.
+    Beta is the least of the straight lines of m resources, so it bends where two of them cross. Of the lowest, which
+    may have next to nothing, all digits of what it gets are kept.
     """
     some = np.where(owned > 0, owned, 1)
     before = np.cumsum(np.vstack([lack[None] * 0, (left[:, :, None] * share)[:-1]]), axis=0)
     missing = np.where(owned > 0, (lack - before) / some, lack * 0 - 1)
+    lowest = (missing[0] * (left > 0).any(axis=0)[:, None]).max()  # what it misses of beta = 1
+    missing = missing - lowest
     slope = np.where(owned > 0, share / some, 0 * share)
     m = share.shape[2]
     lines = [(missing[:, :, j], slope[:, :, j]) for j in range(m)]
@@ -115,7 +118,7 @@ def rise(left: Any, share: Any, lack: Any, owned: Any, near: Any) -> Pieces:
     places = np.sort(np.array(bends), axis=0)
     clock = -(missing - places[:, :, :, None] * slope).max(axis=3)
     width, begin, end = (one.transpose(2, 1, 0) for one in (places[1:] - places[:-1], clock[:-1], clock[1:]))
-    user, group, piece = np.nonzero((width > 0) & (begin < -near))
+    user, group, piece = np.nonzero((width > 0) & (begin < lowest - near))
     return Pieces(user, group, *(one[user, group, piece] for one in (width, begin, end, end - begin > near)))
 
 
