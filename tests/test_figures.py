@@ -13,7 +13,7 @@ import pytest
 from book.common import style
 from book.common.style import LOOKS
 from book.compare import figures as compare
-from book.compare.properties import ENTRANTS
+from book.compare.entrants import ENTRANTS
 from book.dmfa_srq import figures as dmfa
 from book.gdrf import figures as gdrf
 from book.virtual_cluster import figures as vc

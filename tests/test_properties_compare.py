@@ -12,7 +12,8 @@ import pytest
 
 import fairbook as fb
 from book.compare import findings, properties as props
-from book.compare.properties import ENTRANTS, PROPERTIES, Entrant, Outcome, Shared
+from book.compare.entrants import ENTRANTS, Entrant, Outcome, Shared
+from book.compare.properties import PROPERTIES
 from book.compare.studies import instance
 
 LOOSE = 1e-9

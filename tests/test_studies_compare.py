@@ -14,8 +14,9 @@ import fairbook as fb
 from book.common import results
 from book.common.claims import claims
 from book.compare import explorable, studies as study
+from book.compare.entrants import ENTRANTS, STAND_INS, Entrant, Outcome, Shared
 from book.compare.findings import KEPT, look
-from book.compare.properties import ENTRANTS, PROPERTIES, STAND_INS, Entrant, Outcome, Shared
+from book.compare.properties import PROPERTIES
 from tools.execute import BOOK
 
 ONE = "alibaba2017"

@@ -9,7 +9,7 @@ import fairbook as fb
 from book.common import results
 from book.common.explore import Column, Control, Explorable, Panel, State
 from book.compare import studies as study
-from book.compare.properties import ENTRANTS, STAND_INS
+from book.compare.entrants import ENTRANTS, STAND_INS
 
 __all__ = ["guide"]
 

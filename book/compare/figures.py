@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from book.common.style import COLOURS, Svg, axes, drawing, of_measure, tint
-from book.compare.properties import ENTRANTS
+from book.compare.entrants import ENTRANTS
 from fairbook.errors import InvalidInput
 
 __all__ = ["arrivals", "day", "envy", "lying", "shares", "use"]

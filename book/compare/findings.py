@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from book.compare.properties import ENTRANTS, MECHANISMS, PROPERTIES, STAND_INS, Entrant, Property, Shared, Witness
+from book.compare.entrants import ENTRANTS, MECHANISMS, STAND_INS, Entrant, Shared
+from book.compare.properties import PROPERTIES, Property, Witness
 
 # ------------------------------------------------------------------------------------------------------- the search
 

@@ -18,6 +18,7 @@ import pandas as pd
 
 from book.common.runs import choices, interval, repeat, storing, stream
 from book.common.traces import alibaba2017, alibaba_gpu2023
+from book.compare.entrants import ENTRANTS, MECHANISMS, Entrant, Outcome, Shared, each_period
 from book.compare.findings import (
     ENOUGH,
     EVIDENCE,
@@ -33,21 +34,7 @@ from book.compare.findings import (
     look,
     sheet,
 )
-from book.compare.properties import (
-    ENTRANTS,
-    MECHANISMS,
-    PROPERTIES,
-    Entrant,
-    Outcome,
-    Shared,
-    alone,
-    best_lie,
-    each_period,
-    less,
-    slack,
-    usable,
-    worth,
-)
+from book.compare.properties import PROPERTIES, alone, best_lie, less, slack, usable, worth
 from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf
 from fairbook.model.inputs import FloatArray, as_number, as_whole
