@@ -4,8 +4,8 @@ Nodes run a chain of phases. In each phase the pool is shared by DRF, and a node
 its DRF amount, where C is its credit. At the end of the phase it should release all that it was granted. Who releases
 at least the part rho gains credit, who does not loses some.
 
-:func:`run_phases` is the rule: phase after phase, shared out by
-:func:`fairbook.mechanisms.cbdrf_phase.grant_phase` and settled by :meth:`CreditRule.settle`. :func:`cbdrf` runs it on
+``run_phases`` is the rule: phase after phase, shared out by
+:func:`fairbook.mechanisms.cbdrf_phase.grant_phase` and settled by ``CreditRule.settle``. :func:`cbdrf` runs it on
 doubles, :func:`cbdrf_rule` on fractions, and :class:`fairbook.CbDrf` takes one phase at a time. Two repairs that keep
 the punishment and mend what it breaks stand beside the paper's rule, under ``grant``.
 """

@@ -102,7 +102,7 @@ def fill_bounded(
 def drf_rule(
     demands: Any, *, weights: Any = None, capacities: Any = None, max_tasks: Any = None
 ) -> tuple[list[Any], list[int]]:
-    """Progressive filling in numbers of any kind: tasks, and what stops each user (:func:`fill_bounded`).
+    """Progressive filling in numbers of any kind: tasks, and what stops each user (``fill_bounded``).
 
     A bound that is None is none. By hand: 9 CPUs, 18 GB. At level 2/3 three tasks of (1, 4) and two of (3, 1) use up
     the CPUs.

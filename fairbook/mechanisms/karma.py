@@ -1,7 +1,7 @@
 """Karma (Vuppalapati et al., OSDI 2023), as published for one resource and generalised to dominant shares.
 
 Credits carry fairness over time: who takes less than its guaranteed share earns them, who takes more pays them, and
-the richest borrows first. :func:`run_phases` is the rule, generalised to divisible tasks and several
+the richest borrows first. ``run_phases`` is the rule, generalised to divisible tasks and several
 resources. :func:`karma` runs it on doubles, :func:`karma_rule` on fractions; :func:`karma_phase` is one phase with the
 credits given, and :class:`fairbook.Karma` takes one phase at a time.
 

@@ -118,7 +118,7 @@ def tv_drf_rule(
     where users or machines are exactly tied: there rounding decides in an engine. The part ``near`` of a machine may be
     overdrawn, and of a group be left over. Returns the accounts of all users after all periods.
 
-    Cost of whole tasks O(n m + K m) each. Fluid: :func:`~fairbook.mechanisms.tv_drf_fluid.fill`, in each period for all
+    Cost of whole tasks O(n m + K m) each. Fluid: ``tv_drf_fluid.fill``, in each period for all
     groups of tasks that wait. Fractions grow with each user and period, to thousands of digits: 1000 users whose tasks
     wait for 10 periods take a minute, in floats a tenth of a second.
 
