@@ -464,10 +464,10 @@ def virtual_cluster(
     ``"vector_packing"`` and ``"spanning"`` serve as many as they can, those with the smallest minima, and share
     max-min fairly among these.
 
-    Cost: O(n H) and the sharing out for the first three, O((n + H) log(n + H)) a fraction for
-    ``"vector_packing"`` (at worst O(n H)), O(n log n + H) for ``"spanning"`` in whole VMs, else O(n^2) at worst. The
-    exact problem is strongly NP-hard; up to some 20 users on 5 clusters, or 50 on 8, it is mostly settled in milliseconds;
-    measured with 8 to 50 users a cluster, 640 clusters take 3 to 5 times as long as 160. Where VMs are not whole, the least
+    Cost: O(n H) and the sharing out for the first three, O((n + H) log(n + H)) a fraction for ``"vector_packing"``
+    (at worst O(n H)), O(n log n + H) for ``"spanning"`` in whole VMs, else O(n^2) at worst. The exact problem is
+    strongly NP-hard; up to some 20 users on 5 clusters, or 50 on 8, it is mostly settled in milliseconds; measured
+    with 8 to 50 users a cluster, 640 clusters take 3 to 5 times as long as 160. Where VMs are not whole, the least
     fraction is found to 1e-10 of the bound, or to 1e-5 once a search has given up. Lists on small input need no
     compiler. The first call that needs the searches compiles some 10 s, and about as much again where VMs are not
     whole; what was compiled is kept on disk.
