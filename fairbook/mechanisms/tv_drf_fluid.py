@@ -107,16 +107,14 @@ def rise(left: Any, share: Any, lack: Any, owned: Any, near: Any) -> Pieces:
     before = np.cumsum(np.vstack([lack[None] * 0, (left[:, :, None] * share)[:-1]]), axis=0)
     missing = np.where(owned > 0, (lack - before) / some, lack * 0 - 1)
     lowest = (missing[0] * (left > 0).any(axis=0)[:, None]).max()  # what it misses of beta = 1
-    missing = missing - lowest
     slope = np.where(owned > 0, share / some, 0 * share)
-    m = share.shape[2]
-    lines = [(missing[:, :, j], slope[:, :, j]) for j in range(m)]
+    lines = [(missing[:, :, j], slope[:, :, j]) for j in range(share.shape[2])]
     bends: list[Any] = [0 * left, left]
     for top, steep in [*lines, *((a - b, c - d) for (a, c), (b, d) in combinations(lines, 2))]:
         at = np.where(steep != 0, top, 0 * top) / np.where(steep != 0, steep, 1)
         bends.append(np.minimum(np.maximum(at, 0 * left), left))
     places = np.sort(np.array(bends), axis=0)
-    clock = -(missing - places[:, :, :, None] * slope).max(axis=3)
+    clock = -(missing - lowest - places[:, :, :, None] * slope).max(axis=3)
     width, begin, end = (one.transpose(2, 1, 0) for one in (places[1:] - places[:-1], clock[:-1], clock[1:]))
     user, group, piece = np.nonzero((width > 0) & (begin < lowest - near))
     return Pieces(user, group, *(one[user, group, piece] for one in (width, begin, end, end - begin > near)))
