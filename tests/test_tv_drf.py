@@ -7,7 +7,6 @@ import sys
 import time
 from dataclasses import fields, replace
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -570,32 +569,6 @@ def test_an_interrupt_is_heard() -> None:
         process.kill()
 
 
-def test_violations_see_room_for_another_task() -> None:
-    run = tv_drf([[[1], [2]]], [[3, 1]], [[3]], [0.5, 0.5], alone="whole_bundles")
-    lazy = tv_drf([[[1], [2]]], [[1, 1]], [[5]], [0.5, 0.5], alone="whole_bundles")
-    assert run.violations() == lazy.violations() == []
-    lazy = replace(
-        lazy, max_tasks=lazy.max_tasks + 1, unserved=lazy.unserved + 1, bottlenecks=np.zeros((1, 2), dtype=np.int64)
-    )
-    assert any("fits on a machine" in text for text in lazy.violations())
-    assert any("suffices" in text for text in lazy.violations())
-
-
-@pytest.mark.parametrize("method", ["heuristic", "lexicographic"])
-def test_the_run_shares_no_memory_with_what_was_passed(method: Any) -> None:
-    given: dict[str, Any] = {
-        "demands": np.full((2, 2, 2), 0.5),
-        "tasks": np.ones((2, 2)),
-        "machines": np.ones((1, 2)),
-        "contributions": np.full((2, 1), 0.5),
-        "weights": np.array([0.5, 0.5]),
-    }
-    run = tv_drf(**given, method=method)
-    for field, name in product(ARRAYS, given):
-        values = getattr(run, field)
-        assert values is None or not np.shares_memory(values, given[name]), (field, name)
-
-
 def test_more_whole_tasks_than_can_be_handed_out_one_by_one() -> None:
     for unserved in ("expires", "waits"):
         with pytest.raises(fb.InvalidInput, match=r"^tasks .*lexicographic.*3e\+09"):
@@ -612,3 +585,15 @@ def test_what_users_would_have_alone_is_exact_where_tasks_may_be_divided() -> No
     run = fb.tv_drf([[[1.0], [1.0]]], [[2, 2]], [[2]], [[0.5], [0.5]], alone="bundles", engine="plain")
     assert run.alone.tolist() == [[[1.0], [1.0]]]
     assert run.below_one.tolist() == [False]
+
+
+@pytest.mark.parametrize("engine", ["fast", "plain"])
+def test_beta_stops_at_one_and_who_has_next_to_nothing_loses_no_digits(engine: Any) -> None:
+    given: dict[str, Any] = {"method": "lexicographic", "alone": "resources", "engine": engine}
+    third = [1 / 3] * 3
+    run = tv_drf([[[1]] * 3], [[1, 100, 100]], [[15]], third, weights=[0.1, 0.8, 0.1], **given)
+    assert run.tasks == pytest.approx(np.array([[1, 9, 5]]), rel=1e-12)
+    far = [[[5e-3, 500], [700, 3e-3], [0.2, 0.03]], [[0, 1], [8, 0.5], [60, 3]], [[0, 1], [10, 900], [4, 20]]]
+    tasks = [[5, 11, 6], [13, 6, 0], [9, 7, 2]]
+    run = tv_drf(far, tasks, [[8, 8]], third, unserved="waits", memory=False, **given)
+    assert run.tasks[2, 0] == pytest.approx(6.856946938775e-8, rel=1e-9)
