@@ -938,6 +938,6 @@ apply Rle_trans with (share r (with_record (phase_at C T t) i c') z i).
   replace (share r (phase_at C T t) y i) with (share r (with_record (phase_at C T t) i c) y i) by (rewrite E; auto). rewrite <- E in L. apply (more_record r (phase_at C T t) z y i c' c); auto; try lra.
 Qed.
 
-(* {whole} lem-cbdrf-grants thm-cbdrf-1 thm-cbdrf-2 thm-cbdrf-3 thm-cbdrf-4 thm-cbdrf-5 thm-cbdrf-6 thm-cbdrf-capped lem-cbdrf-weight prop-cbdrf-bank
-   prop-cbdrf-graded prop-cbdrf-monotone prop-cbdrf-scaled-si prop-cbdrf-use prop-cbdrf-weighted-pe
+(* {whole} lem-cbdrf-grants thm-cbdrf-1 thm-cbdrf-2 thm-cbdrf-3 thm-cbdrf-4 thm-cbdrf-5 thm-cbdrf-6 thm-cbdrf-capped lem-cbdrf-weight
+   prop-cbdrf-graded prop-cbdrf-scaled-si prop-cbdrf-use prop-cbdrf-weighted-pe
    prop-cbdrf-weighted-punitive prop-cbdrf-weighted-si *)

@@ -589,5 +589,5 @@ Theorem equal_contributions (P Q : foundations.pool) c y : 0 < c -> foundations.
   foundations.feasible Q y -> foundations.certified Q y -> foundations.feasible P (fun i => c * y i) /\ foundations.certified P (fun i => c * y i).
 Proof. intros Cp en em ea eb; apply (foundations.equal_weights P Q c y); auto. Qed.
 
-(* {whole} prop-dmfa_srq-static cor-dmfa_srq-max lem-dmfa_srq-1 lem-dmfa_srq-2 lem-dmfa_srq-3 lem-dmfa_srq-4 lem-dmfa_srq-count lem-dmfa_srq-use
+(* {whole} cor-dmfa_srq-max lem-dmfa_srq-1 lem-dmfa_srq-2 lem-dmfa_srq-3 lem-dmfa_srq-4 lem-dmfa_srq-count
    thm-dmfa_srq-1 thm-dmfa_srq-2 thm-dmfa_srq-3 thm-dmfa_srq-4 thm-dmfa_srq-late thm-dmfa_srq-coalition prop-dmfa_srq-stays *)
