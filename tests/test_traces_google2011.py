@@ -72,8 +72,6 @@ def test_machines(tmp_path: Path) -> None:
     assert held.machines.to_numpy().tolist() == [[0, 0.5, 0.25, 1, 1], [0, 0.5, 0.75, 0, 1], [1, 1.0, 1.0, 1, 1]]
     assert held.pool().tolist() == [1.5, 1.25]
     assert held.pool("last_known").tolist() == [2.0, 2.0]
-    with pytest.raises(InvalidInput, match="when"):
-        held.pool("now")  # type: ignore[arg-type]
 
 
 def test_missing_parts_are_said_and_recorded(tmp_path: Path) -> None:
@@ -94,10 +92,6 @@ def test_the_shipped_digest_adds_up() -> None:
     assert int(held.tasks.sum()) == counts["tasks"] == counts["distinct_tasks"] - counts["tasks_without_request"]
     assert (len(held), held.user[-1] + 1, held.jobs.sum()) == (counts["rows"], counts["users"], 19_512)
     assert int(held.tasks[held.cpu == 0].sum()) == counts["tasks_zero_cpu"]
-    assert ((held.cpu >= 0) & (held.cpu <= 1) & (held.memory >= 0) & (held.memory <= 1)).all()
-    assert ((held.jobs >= 1) & (held.jobs <= held.tasks)).all()
-    assert not held.frame.duplicated(["user", "cpu", "memory"]).any()
-    assert held.machines["at_start"].sum() == 12_477
     assert sorted(held.machines["last_known"], reverse=True) == [6732, 3863, 1001, 795, 126, 52, 5, 5, 3, 1]
     assert held.pool().round(2).tolist() == [6603.25, 5862.75]
 
@@ -135,16 +129,8 @@ def test_the_law_of_the_sample(small: Digest, unit: Any, zeros: Any) -> None:
     owner = {tuple(row): user for user, *row in small.frame[["user", "cpu", "memory"]].itertuples(index=False)}
     assert len(owner) == len(small)  # so a request tells whose it is
     follows(Counter((owner[cpu, memory], cpu) for cpu, memory in drawn.tolist()), LAWS[unit, zeros])
-
-
-def test_sample_follows_its_generator_and_its_scale(small: Digest) -> None:
-    for unit in ("task", "job", "user"):
-        draw = small.sample(50, np.random.default_rng(3), unit=unit)
-        assert draw.shape == (50, 2)
-        assert draw.dtype == np.float64
-        assert draw.tolist() == small.sample(50, np.random.default_rng(3), unit=unit).tolist()
-        pool = small.sample(50, np.random.default_rng(3), unit=unit, scale="pool")
-        np.testing.assert_allclose(pool, draw / [1.0, 1.25], rtol=1e-15)
+    pool = small.sample(n, np.random.default_rng(5), unit=unit, zeros=zeros, scale="pool")
+    np.testing.assert_allclose(pool, drawn / [1.0, 1.25], rtol=1e-15)
 
 
 def test_nothing_to_draw(tmp_path: Path) -> None:
@@ -153,7 +139,3 @@ def test_nothing_to_draw(tmp_path: Path) -> None:
     assert held.sample(2, np.random.default_rng(1), zeros="keep").tolist() == [[0, 0.25]] * 2
     with pytest.raises(InvalidInput, match="zeros leaves no row"):
         held.sample(2, np.random.default_rng(1))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The genuine trace

@@ -3,9 +3,7 @@
 import gzip
 import hashlib
 import importlib
-import json
 import math
-import re
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,82 +64,53 @@ def test_the_same_input_gives_the_same_bytes_packed_or_not(kit: Kit, tmp_path: P
 
 
 @each
-def test_a_bad_line_is_one_clear_error(kit: Kit, tmp_path: Path) -> None:
-    folder = kit.lay(tmp_path, f"{kit.bad}\n")
-    with pytest.raises(TraceError, match=rf"{kit.tables[0]}\.csv: is not a table of this trace as published"):
-        kit.raw.digest(folder)
-
-
-@each
 def test_other_files_are_refused(kit: Kit, tmp_path: Path) -> None:
     folder, main = kit.lay(tmp_path / "in", suffix=".csv.gz"), kit.tables[0]
     path = folder / f"{main}.csv.gz"
     whole = path.read_bytes()
-    for other in (b"", whole[:-20], whole[:20], gzip.compress(b"a,b\n1,2\n"), gzip.compress(b"\xff\xfe,\n")):
+    bad = gzip.decompress(whole) + kit.bad.encode()
+    for other in (b"", whole[:-20], whole[:20], *map(gzip.compress, (b"a,b\n1,2\n", b"\xff\xfe,\n", bad))):
         path.write_bytes(other)
         with pytest.raises(TraceError, match=rf"{main}\.csv\.gz: is not a table of this trace as published"):
             kit.raw.digest(folder)
-    for table in kit.tables:
-        kit.lay(folder, suffix=".csv.gz")
-        (folder / f"{table}.csv.gz").unlink()
-        with pytest.raises(TraceError, match=f"no {table} file"):
-            kit.raw.digest(folder)
-
-
-def forge(folder: Path, kit: Kit, change: Any) -> None:
-    """Change the record of a digest, or a table of it with its checksum."""
-    path = folder / f"{kit.name}.json"
-    record = json.loads(path.read_text())
-    if isinstance(change, tuple):
-        name, data = change
-        (folder / name).write_bytes(data)
-        record["outputs"][name]["sha256"] = hashlib.sha256(data).hexdigest()
-    else:
-        change(record)
-    path.write_text(json.dumps(record))
+    path.unlink()
+    with pytest.raises(TraceError, match=f"no {main} file"):
+        kit.raw.digest(folder)
 
 
 @each
 def test_damaged_digests(kit: Kit, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    kit.raw.digest(kit.lay(tmp_path / "in")).write(out)
-    whole = contents(out)
-    for name in whole.keys() - {f"{kit.name}.json"}:
-        (out / name).write_bytes(whole[name].replace(b"1", b"2", 1))
-        with pytest.raises(TraceError, match=f"{name}: its SHA-256 is not the recorded"):
-            kit.load(out)
-        for data in (b"a,b\n1,2\n", b"", whole[name] + b"x\n"):
-            forge(out, kit, (name, data))
-            with pytest.raises(TraceError, match="is not a digest of this trace"):
+    out, other, record = tmp_path / "out", b"a,b\n1,2\n", f"{kit.name}.json"
+    report = kit.raw.digest(kit.lay(tmp_path / "in"))
+    for name in report.files.keys() - {record}:
+        report.write(out)
+        for data in (report.files[name].replace(b"1", b"2", 1), other):
+            (out / name).write_bytes(data)
+            with pytest.raises(TraceError, match=f"{name}: its SHA-256 is not the recorded"):
                 kit.load(out)
-        forge(out, kit, (name, whole[name]))
+        sums = [hashlib.sha256(data).hexdigest() for data in (report.files[name], other)]
+        (out / record).write_text((out / record).read_text().replace(*sums))
+        with pytest.raises(TraceError, match="is not a digest of this trace"):
+            kit.load(out)
         (out / name).unlink()
         with pytest.raises(TraceError, match=f"{name}: cannot be read"):
             kit.load(out)
-        (out / name).write_bytes(whole[name])
-        assert len(kit.load(out)) > 0
     for text in ("", "{}", "[1]", '{"outputs": 3}'):
-        (out / f"{kit.name}.json").write_text(text)
+        (out / record).write_text(text)
         with pytest.raises(TraceError, match="is not the provenance"):
             kit.load(out)
-    with pytest.raises(InvalidInput, match=r"^folder "):
-        kit.load(7)  # type: ignore[arg-type]
 
 
 @each
 def test_verifying_tells_what_differs(kit: Kit, tmp_path: Path) -> None:
-    out, folder = tmp_path / "out", kit.lay(tmp_path / "in")
+    folder = kit.lay(tmp_path / "in")
     report = kit.raw.digest(folder)
-    report.write(out)
-    report.held_against(out)
-    forge(out, kit, lambda record: record["counts"].popitem())
-    with pytest.raises(TraceError, match="counts of the committed digest differ"):
-        report.held_against(out)
-    report.write(out)
+    report.write(tmp_path / "out")
+    report.held_against(tmp_path / "out")
     table = TRACE_FILES[kit.tables[0]].splitlines(keepends=True)
     write(folder, "".join(table[:-1]), f"{kit.tables[0]}.csv")
     with pytest.raises(TraceError, match=r"differs? |differ: "):
-        kit.raw.digest(folder).held_against(out)
+        kit.raw.digest(folder).held_against(tmp_path / "out")
 
 
 @each
@@ -188,24 +157,12 @@ KNOWN: dict[str, dict[str, int]] = {
 
 
 @each
-def test_the_readme_of_the_data_agrees_with_the_record(kit: Kit) -> None:
-    text = paths.data_path("README.md").read_text(encoding="utf-8")
+def test_the_record_agrees_with_what_is_known_and_with_the_readme(kit: Kit) -> None:
     held = kit.load().provenance
     assert {name: held["counts"][name] for name in KNOWN[kit.name]} == KNOWN[kit.name]
-    checksum = held["outputs"][f"{kit.name}_requests.csv"]["sha256"]
-    section = next(part for part in text.split("\n## ") if checksum in part)
-    assert all(output["sha256"] in section for output in held["outputs"].values())
-    told = {
-        "google2011": "events submit_events distinct_tasks tasks jobs users rows tasks_zero_cpu tasks_changing_request",
-        "alibaba2017": "rows jobs_in_trace instances_in_trace rows_without_request instances_without_request "
-        "jobs_without_request jobs groups instances instances_stored rows_waiting distinct_shapes",
-        "alibaba_gpu2023": "rows pods_without_gpu pods_sharing_a_gpu pods_with_one_gpu pods_with_more_gpus "
-        "pods_never_scheduled distinct_requests",
-    }[kit.name]
-    for name in told.split():
-        assert re.search(rf"(?<!\d)(?<!\d ){held['counts'][name]:,}(?!\d)".replace(",", " "), section), name
-    assert held["licence"].replace("BY-", "BY ").removeprefix("for ") in section
-    assert all(held[name] for name in ("trace", "attribution", "changes", "units", "inputs"))
+    text = paths.data_path("README.md").read_text(encoding="utf-8")
+    assert all(output["sha256"] in text for output in held["outputs"].values())
+    assert held["licence"].replace("BY-", "BY ").removeprefix("for ") in text
 
 
 #: Ways to draw users from the digests that ship, and options of each that are refused, by their first name.
@@ -242,9 +199,6 @@ def test_draws_repeat_and_refuse(name: str, monkeypatch: pytest.MonkeyPatch) -> 
             draw(count, np.random.default_rng(1))
     with pytest.raises(InvalidInput, match=r"^rng "):
         draw(5, 7)
-    if name.startswith("alibaba2017"):
-        with pytest.raises(InvalidInput, match=r"^n must be at most 12014"):
-            draw(12_015, np.random.default_rng(1))
 
 
 @pytest.mark.traces
