@@ -37,13 +37,6 @@ def fluid(case: Periods, alone: Any, unserved: Any) -> TvDrfRun:
 
 
 @FEW
-@given(periods(max_n=5, max_T=1))
-def test_one_period_with_bounds_is_drf_with_bounds(case: Periods) -> None:
-    exact = exact_tasks(case.demands[0], case.parts, None, case.tasks[0])
-    assert np.allclose(fluid(case, "bundles", "expires").tasks[0], floats(exact), rtol=1e-9, atol=1e-10)
-
-
-@FEW
 @given(periods(max_n=4, max_T=2), ACCOUNTS)
 def test_fluid_equals_linear_programs(case: Periods, alone: str) -> None:
     demands, tasks, parts = case.floats
@@ -407,6 +400,7 @@ GOOD: dict[str, Any] = {
 }
 #: What only TV-DRF asks for.
 BAD: list[tuple[dict[str, Any], str]] = [
+    ({"demands": [pd.DataFrame([[1]]), pd.DataFrame([[1]], index=["a"])]}, "demands[1]"),
     ({"tasks": np.ones((1, 2))}, "tasks"),
     ({"tasks": [[1, 1], [0.5, 1]]}, "tasks[1, 0]"),
     ({"tasks": [[1, math.inf], [1, 1]], "unserved": "waits"}, "tasks[0, 1]"),
@@ -421,29 +415,13 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"contributions": [[1], [0]]}, "contributions[1]"),
     ({"method": "lexicographic", "machines": [[1, 2], [2, 1]], "contributions": [0.5, 0.5]}, "machines"),
 ]
-SHAPES: list[tuple[dict[str, Any], str, str]] = [
-    ({"demands": np.ones((2, 2))}, "demands", "must have shape (T periods, n users, m resources)"),
-    ({"demands": np.ones((0, 2, 2))}, "demands", "must have at least one period, user and resource"),
-    (
-        {"demands": [pd.DataFrame([[1]]), pd.DataFrame([[1]], index=["a"])]},
-        "demands[1]",
-        "must have the labels of the first period, in the same order",
-    ),
-    ({"tasks": np.ones(2)}, "tasks", "must have shape (T periods, n users)"),
-    ({"tasks": np.ones((0, 2))}, "tasks", "must have at least one period and one user"),
-    ({"tasks": [[1, 1], [1]]}, "tasks", "must have shape (T periods, n users), without ragged rows"),
-    ({"machines": [4, 4]}, "machines", "must have shape (K machines, 2 resources)"),
-    ({"machines": np.ones((0, 2))}, "machines", "must have at least one machine and one resource"),
-    ({"contributions": np.ones((1, 1, 1))}, "contributions", "must have shape (n users, K machines)"),
-]
 
 
-@pytest.mark.parametrize(("changed", "where", "rule"), [*((*row, "") for row in BAD), *SHAPES])
-def test_bad_input_is_named(changed: dict[str, Any], where: str, rule: str) -> None:
+@pytest.mark.parametrize(("changed", "where"), BAD)
+def test_bad_input_is_named(changed: dict[str, Any], where: str) -> None:
     with pytest.raises(fb.InvalidInput) as caught:
         tv_drf(**{**GOOD, **changed})
     assert caught.value.where == where, caught.value
-    assert rule in ("", caught.value.rule)
 
 
 ARRAYS = [f.name for f in fields(TvDrfRun) if "ndarray" in str(f.type).lower() or "Array" in str(f.type)]
