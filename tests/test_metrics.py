@@ -18,12 +18,6 @@ def run():
     return fb.dmfa_srq(RNG.uniform(0.05, 1, (7, 3)), weights=10 ** RNG.uniform(-3, 3, 7))
 
 
-def test_dominant_shares_and_utilisation_of_the_drf_example():
-    demands, capacities = [[1, 4], [3, 1]], [9, 18]
-    assert metrics.dominant_shares([3, 2], demands, capacities) == pytest.approx([2 / 3, 2 / 3])
-    assert metrics.utilisation([3, 2], demands, capacities) == pytest.approx([1, 14 / 18])
-
-
 def test_who_needs_nothing_and_what_is_not_there_are_measured():
     demands, tasks, capacities = [[2, 0, 1], [0, 0, 0], [1, 5, 0]], [3, 7, 0], [12, 0, 6]
     assert metrics.dominant_shares(tasks, demands, capacities).tolist() == [0.5, 0, 0]
@@ -53,31 +47,12 @@ def test_envy_matrix_against_the_definition():
             assert envy[i, h] == pytest.approx(value / weights[h] / (tasks[i] / weights[i]))
 
 
-def test_who_has_nothing_envies_infinitely_what_it_can_use():
-    envy = metrics.envy_matrix([0, 1, 1], [[1, 0], [1, 1], [0, 1]])
-    assert envy[0].tolist() == [1, np.inf, 1]
-
-
 @pytest.mark.parametrize("steps", [None, [1], [3, 4, 5], [7, 2, 5]])
 def test_level_rows_are_levels_at(run, steps):
     table = metrics.level_rows(run, metrics.check_steps(run, steps))
     for row, k in zip(table, sorted(steps or range(1, 8)), strict=True):
         assert row[:k].tolist() == run.levels_at(k).tolist()
         assert not row[k:].any()
-
-
-def test_levels_of_any_object_with_tasks():
-    class Log:
-        demands, weights = np.array([[2.0, 4.0], [1.0, 1.0]]), np.array([1.0, 4.0])
-
-        def __len__(self):
-            return 2
-
-        def tasks_at(self, k):
-            return np.array([0.25, 4.0][:k])
-
-    assert isinstance(Log(), metrics.Run)
-    assert metrics.level_rows(Log(), np.array([1, 2])).tolist() == [[1, 0], [1, 1]]
 
 
 # ------------------------------------------------------------------------------------------- Lan and Joe-Wong
@@ -144,9 +119,6 @@ def test_limits_of_lan_fairness_at_1_from_both_sides():
         assert metrics.lan_fairness(values, 1 - distance) == pytest.approx(4, rel=4 * distance + 1e-14)
         assert metrics.lan_fairness(values, 1 + distance) == pytest.approx(-4, rel=4 * distance + 1e-14)
     assert metrics.lan_fairness([*values, 0], 1 - 1e-12) == pytest.approx(4)
-    for call in (lambda: metrics.lan_fairness(values, 1), lambda: metrics.joe_wong_fairness(values, 1, 1)):
-        with pytest.raises(fb.InvalidInput, match="beta must not be 1, where the measure jumps"):
-            call()
 
 
 @pytest.mark.parametrize("lam", [-3, -0.5, 0, 0.25, 1, 6])
@@ -155,14 +127,6 @@ def test_joe_wong_fairness_is_lan_times_a_power_of_the_sum(beta, lam):
     shares = RNG.uniform(0.01, 0.2, 5)
     expected = metrics.lan_fairness(shares, beta) * shares.sum() ** lam
     assert metrics.joe_wong_fairness(shares, beta, lam) == pytest.approx(expected, rel=1e-12)
-
-
-def test_joe_wong_fairness_with_the_lambda_of_alpha_fairness():
-    shares = RNG.uniform(0.01, 0.2, 5)
-    for alpha in (0.25, 0.9, 1.1, 3.0):
-        value = metrics.joe_wong_fairness(shares, alpha, (1 - alpha) / alpha)
-        assert abs(value) ** alpha == pytest.approx((shares ** (1 - alpha)).sum(), rel=1e-12)
-        assert (value > 0) == (alpha < 1)
 
 
 # ---------------------------------------------------------------------------------------------- over machines
@@ -177,7 +141,6 @@ def test_relative_utilisation_by_its_equations_and_by_amounts():
         total = sum(capacities[j])
         assert w[j] == pytest.approx(sum(capacities[j, r] / total * eta[j, r] for r in range(3) if capacities[j, r]))
         assert w[j] == pytest.approx(sum(used[j]) / total, rel=1e-13)
-    assert metrics.relative_utilisation(capacities, capacities) == pytest.approx(np.ones(20), rel=1e-15)
     assert metrics.relative_utilisation([[0, 0]], [[1, 0]]).tolist() == [0]
 
 
@@ -195,15 +158,13 @@ def test_placement_fairness_entry_by_entry():
         [k * s**u for k, s, u in zip(users, shares, w)], rel=1e-14
     )
     assert metrics.placement_fairness(0, 0) == 1
-    assert metrics.placement_fairness(0, 0.5) == 0
-    assert metrics.placement_fairness(0.25, 0.5, -2) == -1
-    assert isinstance(metrics.placement_fairness(0.25, 0.5), float)
     assert metrics.placement_fairness([[0.25], [0.0]], [0.5, 0]).tolist() == [[0.5, 1], [0, 1]]
 
 
 @pytest.mark.parametrize(
     ("call", "argument"),
     [  # beyond the table of bad inputs
+        (lambda: metrics.lan_fairness([1, 2], 1), "beta"),
         (lambda: metrics.joe_wong_fairness([1, 2], 1, 0), "beta"),
         (lambda: metrics.joe_wong_fairness([1, 2], 2, 1e80), "lam"),
         (lambda: metrics.relative_utilisation([[1, 1]], [[2, 2], [2, 2]]), "used"),

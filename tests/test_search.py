@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import fairbook as fb
-from book.cbdrf.properties import EXACT_PHASES
 from book.common.instances import APART, Instance, move, sampler
 from book.common.search import lie_gain, minimise_margin, search_instance
 from book.common.shrinking import shrink
@@ -50,18 +49,6 @@ def test_nobody_gains_by_a_lie_where_there_is_a_proof(mechanism, zeros, coalitio
     found = search_instance(mechanism, evaluations=4000, restarts=16, seed=1, zeros=zeros, coalition=coalition)
     assert not found.found, str(found)
     assert 3900 < found.evaluations <= 4000
-
-
-def test_strategy_proofness_of_one_instance():
-    demands, weights = [[1, 0.5], [0.5, 1], [0.5, 1]], [0.25, 0.25, 0.5]
-    honest = p.strategy_proofness(fb.dmfa_srq, demands, weights, evaluations=200)
-    assert honest
-    assert len(honest.margins) == 3
-    broken = p.strategy_proofness(srq.MUTANTS["scarcest_resource"], demands, weights, evaluations=200)
-    assert not broken
-    assert broken.margin == min(broken.margins)
-    assert broken.witness["users"] == [0]
-    assert broken.witness["lies"]
 
 
 # --------------------------------------------------------------------------------------------- planted defects
@@ -120,16 +107,6 @@ def test_a_planted_coalition_is_found():
     assert all(lied > honest for lied, honest in zip(found.details["lying"], found.details["honest"], strict=True))
 
 
-def test_with_zero_demands_one_user_of_drf_can_help_another_at_no_cost():
-    """User 0, stopped by resource 0, claims resource 1 in vain: user 2 stops earlier and user 3 has more."""
-    demands = np.array([[F(1), F(0), F(0)], [F(1), F(0), F(0)], [F(0), F(1), F(1, 2)], [F(0), F(0), F(1)]])
-    weights = np.array([F(1)] * 4)
-    pair = Instance(demands, weights, {0: np.array([F(1), F(1), F(0)]), 3: demands[3]})
-    honest, lying = (EXACT_PHASES["drf"](rows, weights) for rows in (demands, pair.claimed))
-    assert list(honest.tasks) == [F(1, 2), F(1, 2), F(2, 3), F(2, 3)]
-    assert list(lying.tasks) == [F(1, 2), F(1, 2), F(1, 2), F(3, 4)]
-
-
 # ------------------------------------------------------------------------------------------------ the machinery
 
 
@@ -145,23 +122,17 @@ def test_searches_depend_on_seed_and_counts_only():
 
 @pytest.mark.parametrize("zeros", [False, True])
 def test_samples_and_moves_stay_valid(zeros):
-    rng = np.random.default_rng(8)
-    draw = sampler(zeros=zeros)
-    kinds = set()
+    rng, draw, seen = np.random.default_rng(8), sampler(zeros=zeros), False
     for _ in range(150):
         instance = draw(rng)
-        n, m = instance.demands.shape
-        kinds |= {(n == 1), ("m", m == 1), ("n", n == 50), ("0", bool((instance.demands == 0).any()))}
-        lies = {0: instance.demands[0] * np.exp(rng.standard_normal(m))} if rng.random() < 0.5 else {}
-        instance = Instance(instance.demands, instance.weights, lies)
+        seen |= bool((instance.demands == 0).any())
+        instance = Instance(instance.demands, instance.weights, {0: instance.demands[0] * rng.uniform(0.5, 2)})
         for _ in range(20):
             instance = move(rng, instance, 2.0, zeros=zeros)
             fb.dmfa_srq(instance.claimed, weights=instance.weights)  # refuses what is not valid
-            assert len(instance.lies) == len(lies)
             assert instance.weights.max() / instance.weights.min() < APART * 1.01
-            assert all(0 <= i < len(instance.weights) for i in instance.lies)
-    assert {True, ("m", True), ("n", True), ("0", zeros)} <= kinds
-    assert (("0", True) in kinds) == zeros
+            assert [0 <= i < len(instance.weights) for i in instance.lies] == [True]
+    assert seen == zeros
 
 
 def test_shrink_refuses_what_is_only_rounding():
