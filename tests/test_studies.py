@@ -44,7 +44,7 @@ TIMES = ("runs", "tries", "instances", "run")
 def public(module: Any, one: Any) -> bool:
     """Tell whether this is a function of the paper that pages may call."""
     name = getattr(one, "__name__", "_")
-    inner = name.startswith("_") or name in ("by_size", "run_all")  # what experiments of GDRF are made with
+    inner = name.startswith("_") or name in ("by_size", "look", "run_all")  # what experiments are made with
     return inspect.isfunction(one) and one.__module__.startswith(module.__package__) and not inner
 
 
