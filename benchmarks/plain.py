@@ -1,4 +1,4 @@
-"""The opponents: mechanisms as one would write them down in numpy, and programs for solvers. Nothing checks input."""
+"""The opponents: mechanisms in numpy or compiled, and programs for solvers. Nothing checks input."""
 
 import heapq
 import math
@@ -6,9 +6,10 @@ from bisect import bisect_left
 from importlib import import_module
 from typing import Any
 
+import numba
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
-from scipy.sparse import block_array, csr_array, diags_array, eye_array, hstack, kron
+from scipy.sparse import block_array, csr_array, diags_array, eye_array, hstack, kron, vstack
 
 
 def plain_by_task(demands: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -57,15 +58,48 @@ def plain_cbdrf(demands: np.ndarray, released: np.ndarray) -> np.ndarray:
     return tasks
 
 
-def highs_drf(demands: np.ndarray) -> np.ndarray:
-    """DRF of each phase by a linear program of its own: all dominant shares equal, as large as they can be."""
-    T, n, m = demands.shape
-    tasks = np.empty((T, n))
-    for t, need in enumerate(demands):
-        equal = hstack([diags_array(need.max(axis=1)), csr_array(-np.ones((n, 1)))])
-        found = linprog(-np.eye(n + 1)[n], np.hstack([need.T, np.zeros((m, 1))]), np.ones(m), equal, np.zeros(n))
-        tasks[t] = found.x[:n]
-    return tasks
+def highs_drfh(demands: np.ndarray, machines: np.ndarray) -> float:
+    """The programme of DRFH as one writes it down, by interior points: the largest level that all users can have."""
+    K, n, total = len(machines), len(demands), machines.sum(axis=0)
+    load = demands / total / (demands / total).max(axis=1, keepdims=True)
+    held = hstack([kron(np.ones((1, K)), eye_array(n)), csr_array(-np.ones((n, 1)))])
+    used = hstack([kron(eye_array(K), load.T), csr_array((K * len(total), 1))])
+    room = np.append(machines / total, np.zeros(n))
+    return -linprog(-np.eye(K * n + 1)[K * n], vstack([used, -held]), room, method="highs-ipm").fun
+
+
+@numba.njit(error_model="numpy")  # type: ignore[misc]
+def scan_best_fit(demands: np.ndarray, machines: np.ndarray) -> np.ndarray:
+    """DRFH's Best-Fit by two compiled scans a task, of all users and of all machines; the tasks."""
+    n, m = demands.shape
+    total = machines.sum(axis=0)
+    need, left, free = demands / total, machines.copy(), machines / total
+    dominant = np.array([row.argmax() for row in need])
+    level, tasks, inside = np.zeros(n), np.zeros(n, np.int64), np.ones(n, np.bool_)
+    while True:
+        i = -1
+        for h in range(n):
+            if inside[h] and (i < 0 or level[h] < level[i]):
+                i = h
+        if i < 0:
+            return tasks
+        best, j = np.inf, -1
+        for k in range(len(left)):
+            distance = 0.0
+            for r in range(m):
+                if left[k, r] < demands[i, r]:
+                    distance = np.inf
+                    break
+                distance += abs(need[i, r] / need[i, 0] - free[k, r] / free[k, 0])
+            if distance < best:
+                best, j = distance, k
+        if j < 0:
+            inside[i] = False
+            continue
+        left[j] -= demands[i]
+        free[j] = left[j] / total
+        tasks[i] += 1
+        level[i] = tasks[i] * demands[i, dominant[i]] / total[dominant[i]]
 
 
 def plain_tv_drf(demands: np.ndarray, tasks: np.ndarray, machines: np.ndarray, own: np.ndarray) -> np.ndarray:
@@ -99,19 +133,22 @@ def plain_tv_drf(demands: np.ndarray, tasks: np.ndarray, machines: np.ndarray, o
     return ran
 
 
-def by_cvxpy_leximin(demands: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """DRF with bounds and equal weights by the package's default method; the tasks."""
-    import cvxpy
-    from cvxpy_leximin import Leximin, Problem
-
-    tasks = cvxpy.Variable(len(demands))
-    shares = [one * tasks[i] for i, one in enumerate(demands.max(axis=1))]
-    Problem(Leximin(shares), [tasks >= 0, tasks <= bounds, demands.T @ tasks <= 1]).solve()
-    return tasks.value
+@numba.njit  # type: ignore[misc]
+def _scan(limit: np.ndarray, used: np.ndarray, need: np.ndarray, able: np.ndarray, f: np.ndarray) -> int:
+    """Find the machine of largest f among those that are able and have room; -1 for none."""
+    best = -1
+    for j in range(len(limit)):
+        if able[j] and (best < 0 or f[j] > f[best]):
+            for r in range(len(need)):
+                if limit[j, r] - used[j, r] < need[r]:
+                    break
+            else:
+                best = j
+    return best
 
 
 def plain_gdrf(demands: np.ndarray, machines: np.ndarray, counts: np.ndarray) -> tuple[list[int], list[int]]:
-    """GDRF as one would write it in numpy: all machines before every task, f kept; whom and where, in order.
+    """GDRF by a compiled scan of all machines before every task, f kept; whom and where, in order.
 
     Lots play no part: users and resources are ranked by number where they tie.
     """
@@ -140,13 +177,8 @@ def plain_gdrf(demands: np.ndarray, machines: np.ndarray, counts: np.ndarray) ->
             queue[i] += 1
         for i in order:
             for _ in range(queue[i]):
-                room = (limit - used >= demands[i]).all(axis=1)
-                for r in dominant[i]:
-                    values = np.where(room & of_type[r], f, -np.inf)
-                    j = int(values.argmax())
-                    if values[j] > -np.inf:
-                        break
-                else:
+                j = next((j for r in dominant[i] if (j := _scan(limit, used, demands[i], of_type[r], f)) >= 0), -1)
+                if j < 0:
                     inside.discard(i)
                     break
                 used[j] += demands[i]
@@ -205,9 +237,3 @@ def bisected_clusters(max_vms: np.ndarray, tolerance: np.ndarray, capacities: np
 
     levels = np.unique(np.concatenate([np.arange(1, vms + 1) / vms for vms in max_vms]))
     return float(np.append(0.0, levels)[bisect_left(levels, True, key=lambda level: not fits(level))])
-
-
-def by_vectorpack(tasks: np.ndarray, machines: np.ndarray) -> list[int]:
-    """Each task in its order on the first machine that has room: the machine of each."""
-    packs: Any = import_module("vectorpack.packs")  # not in the lock
-    return list(packs.pack_by_items(items=list(tasks), bins=list(machines)))

@@ -19,8 +19,6 @@ class Row:
     limit: float
     at_least: bool
     seconds: tuple[float, float]
-    #: what was promised first, where it is not what is kept: the limit then guards what was reached
-    promised: float | None = None
 
     @property
     def kept(self) -> bool:

@@ -15,7 +15,9 @@ from check_jsonschema.builtin_schemas import get_builtin_schema
 from jsonschema import Draft7Validator
 
 import fairbook
+from benchmarks.__main__ import SMALL
 from book.common.checkout import papers
+from fairbook.mechanisms.rows import registry
 from tests.conftest import PROJECT, ROOT
 from tools import bump
 
@@ -150,3 +152,7 @@ def test_the_picture_in_the_readme_is_what_the_code_draws() -> None:
     drawn = figures.levels(run)._repr_svg_()
     assert (ROOT / "book/assets/levels.svg").read_text("utf8") == drawn
     assert "book/assets/levels.svg" in (ROOT / "README.md").read_text("utf8")
+
+
+def test_every_mechanism_has_a_limit_in_the_benchmarks() -> None:
+    assert SMALL.keys() == registry.keys()
