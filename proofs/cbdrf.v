@@ -19,6 +19,8 @@ Record model (P : phase) : Prop := {
   factor : forall i, 0 <= psi P i <= 1
 }.
 
+Definition positive P := forall i j, (i < n P)%nat -> present P i = true -> (j < m P)%nat -> 0 < d P i j.
+
 Inductive rule := Drf | Scaled | Weighted | Capped.
 
 (* number of the nodes that are present; alone, each would have the dominant share 1 / number *)
@@ -55,6 +57,8 @@ Definition of_all P j := Σ i < n P, if present P i then d P i j else 0.
 Definition by_factor P j := Σ i < n P, if present P i then psi P i * d P i j else 0.
 (* {end} *)
 
+Ltac positive_at D i j := specialize (D i j ltac:(auto) ltac:(auto) ltac:(auto)).
+
 Lemma weight_ge0 r P i : model P -> 0 <= weight r P i.
 Proof. intros M; unfold weight; destruct (present P i); [|lra]. pose proof (factor P M i). destruct r; lra. Qed.
 
@@ -64,7 +68,8 @@ intros I H. replace 1 with (if present P i then 1 else 0) by (rewrite H; auto).
 apply (sum_term (n P) (fun h => if present P h then 1 else 0)); auto. intros h _; destruct (present P h); lra.
 Qed.
 
-Lemma pool_model r P : model P -> foundations.model (as_pool r P).
+(* {lem-cbdrf-grants} {thm-cbdrf-capped} the pool of each rule is one of Foundations, so what is proved there holds of it *)
+Theorem pool_model r P : model P -> foundations.model (as_pool r P).
 Proof.
 intros M; split; simpl.
 - intros; apply weight_ge0; auto.
@@ -348,7 +353,7 @@ intros M L Pos x v X V i I Hi. apply (pool_pareto Weighted P y M L) with x; auto
 Qed.
 
 (* {prop-cbdrf-weighted-pe} all demands positive and one factor is *)
-Theorem weighted_efficient_positive P y i : model P -> levels Weighted P y -> (forall h j, 0 < d P h j) ->
+Theorem weighted_efficient_positive P y i : model P -> levels Weighted P y -> positive P ->
   (i < n P)%nat -> present P i = true -> 0 < psi P i -> pareto P no_limit (share Weighted P y).
 Proof.
 intros M [F C] D I Hi G. destruct (C i I) as [E|[j [J [U _]]]].
@@ -380,16 +385,16 @@ all: try (rewrite <- E by auto; auto; fail); try (rewrite E by auto; auto; fail)
 Qed.
 
 (* With positive demands everybody present has the same level under DRF, and a resource is used up. *)
-Lemma one_level P y i h : model P -> levels Drf P y -> (forall k j, 0 < d P k j) -> (i < n P)%nat -> present P i = true ->
+Lemma one_level P y i h : model P -> levels Drf P y -> positive P -> (i < n P)%nat -> present P i = true ->
   (h < n P)%nat -> present P h = true -> y h <= y i.
 Proof.
 intros M [F C] D I Hi K Hh. destruct (C i I) as [E|[j [J [_ [_ B]]]]].
 - simpl in E; unfold cap in E; rewrite Hi in E; discriminate.
-- apply B; auto. simpl; unfold weight; rewrite Hh. specialize (D h j); lra.
+- apply B; auto. simpl; unfold weight; rewrite Hh. positive_at D h j; lra.
 Qed.
 
 (* {thm-cbdrf-capped} {lem-cbdrf-grants} positive demands: in good standing at least what DRF gives, and more if anybody is punished *)
-Theorem capped_good_at_least_drf P y z i : model P -> levels Drf P y -> levels Capped P z -> (forall k j, 0 < d P k j) ->
+Theorem capped_good_at_least_drf P y z i : model P -> levels Drf P y -> levels Capped P z -> positive P ->
   (i < n P)%nat -> present P i = true -> psi P i = 1 ->
   share Drf P y i <= share Capped P z i /\
   forall h, (h < n P)%nat -> present P h = true -> psi P h < 1 -> share Drf P y i < share Capped P z i.
@@ -398,24 +403,24 @@ intros M L [F C] D I Hi G. destruct (C i I) as [E|[j [J [U [_ B]]]]].
 { simpl in E; unfold cap in E; rewrite Hi, G in E; destruct (Req_EM_T 1 1); [discriminate|lra]. }
 pose proof (drf_fits P y j L J) as Fit. unfold use in U; simpl in U.
 assert (low : forall h, (h < n P)%nat -> present P h = true -> z h <= z i).
-{ intros h K Hh; apply B; auto. simpl; unfold weight; rewrite Hh. specialize (D h j); lra. }
+{ intros h K Hh; apply B; auto. simpl; unfold weight; rewrite Hh. positive_at D h j; lra. }
 assert (term : forall h, (h < n P)%nat -> z i <= y i -> weight Capped P h * d P h j * z h <= if present P h then y h * d P h j else 0).
 { intros h K Z; unfold weight; destruct (present P h) eqn:Hh; [|lra]. specialize (low h K Hh).
-  pose proof (one_level P y h i M L D K Hh I Hi). specialize (D h j). nra. }
+  pose proof (one_level P y h i M L D K Hh I Hi). positive_at D h j. nra. }
 unfold share, weight; rewrite Hi, !Rmult_1_l. split.
 - destruct (Rle_lt_dec (y i) (z i)) as [|lt]; [auto|exfalso].
-  apply (Rlt_not_le _ _ (sum_lt (n P) _ _ i (fun h K => term h K ltac:(lra)) I ltac:(simpl; unfold weight; rewrite Hi; specialize (D i j); nra))).
+  apply (Rlt_not_le _ _ (sum_lt (n P) _ _ i (fun h K => term h K ltac:(lra)) I ltac:(simpl; unfold weight; rewrite Hi; positive_at D i j; nra))).
   rewrite U; exact Fit.
 - intros h K Hh Bad. destruct (Rlt_le_dec (y i) (z i)) as [|le]; [auto|exfalso].
   apply (Rlt_not_le _ _ (sum_lt (n P) _ _ h (fun g Kg => term g Kg le) K ltac:(
     simpl; unfold weight; rewrite Hh; pose proof (capped_punished P z h M (conj F C) K Hh Bad) as S; unfold share, weight in S; rewrite Hh in S;
-    pose proof (equal_split P y h M L K Hh); destruct (split_ok P h K Hh); pose proof (factor P M h); specialize (D h j); unfold Rdiv in *;
+    pose proof (equal_split P y h M L K Hh); destruct (split_ok P h K Hh); pose proof (factor P M h); positive_at D h j; unfold Rdiv in *;
     assert (z h < y h) by nra; nra))).
   rewrite U; exact Fit.
 Qed.
 
 (* {thm-cbdrf-capped} part 6 *)
-Theorem capped_efficient P y : model P -> levels Capped P y -> (forall h j, 0 < d P h j) -> (exists i, (i < n P)%nat /\ present P i = true) ->
+Theorem capped_efficient P y : model P -> levels Capped P y -> positive P -> (exists i, (i < n P)%nat /\ present P i = true) ->
   (pareto P no_limit (share Capped P y) <-> exists i, (i < n P)%nat /\ present P i = true /\ psi P i = 1).
 Proof.
 intros M [F C] D [g [G Hg]]. split.
@@ -667,16 +672,16 @@ Qed.
 
 (* ------------------------------------------------------------------------------------------- strictly more *)
 (* With positive demands, everybody present with a factor above 0 has one level under the weighted rule. *)
-Lemma one_weighted_level P y i h : model P -> levels Weighted P y -> (forall k j, 0 < d P k j) -> (i < n P)%nat -> present P i = true ->
+Lemma one_weighted_level P y i h : model P -> levels Weighted P y -> positive P -> (i < n P)%nat -> present P i = true ->
   0 < psi P i -> (h < n P)%nat -> present P h = true -> 0 < psi P h -> y h <= y i.
 Proof.
 intros M [F C] D I Hi Gi K Hh Gh. destruct (C i I) as [E|[j [J [_ [_ B]]]]].
 - simpl in E; unfold cap in E; rewrite Hi in E. destruct (Req_EM_T (psi P i) 0); [lra|discriminate].
-- apply B; auto. simpl; unfold weight; rewrite Hh. specialize (D h j); nra.
+- apply B; auto. simpl; unfold weight; rewrite Hh. positive_at D h j; nra.
 Qed.
 
 (* {prop-cbdrf-weighted-punitive} {prop-cbdrf-monotone} positive demands, and another node has a positive factor *)
-Theorem weighted_strict P y y' i g c c' : model P -> (forall k j, 0 < d P k j) -> (i < n P)%nat -> present P i = true ->
+Theorem weighted_strict P y y' i g c c' : model P -> positive P -> (i < n P)%nat -> present P i = true ->
   (g < n P)%nat -> g <> i -> present P g = true -> 0 < psi P g -> 0 <= c < c' -> c' <= 1 ->
   levels Weighted (with_record P i c) y -> levels Weighted (with_record P i c') y' ->
   share Weighted (with_record P i c) y i < share Weighted (with_record P i c') y' i.
@@ -704,11 +709,11 @@ assert (lev : forall h, (h < n P)%nat -> h <> i -> present P h = true -> 0 < psi
 { intros h K Nh Hh Ph. apply Rle_lt_trans with (y' i); [apply (one_weighted_level (with_record P i c') y' i h); auto; rewrite ?at_, ?oth; auto; lra|].
   apply Rlt_le_trans with (y i); auto. apply (one_weighted_level (with_record P i c) y h i); auto; rewrite ?at_, ?oth; auto. }
 apply sum_lt with g; auto.
-- intros h K. destruct (Nat.eq_dec h i) as [->|Nh]; [unfold weight; rewrite !at_; simpl; rewrite Hi; specialize (D i j); nra|].
+- intros h K. destruct (Nat.eq_dec h i) as [->|Nh]; [unfold weight; rewrite !at_; simpl; rewrite Hi; positive_at D i j; nra|].
   unfold weight; rewrite !oth by auto; simpl. destruct (present P h) eqn:Hh; [|lra].
   destruct (Rle_lt_or_eq_dec 0 (psi P h)) as [Ph|Z]; [apply factor; auto| |rewrite <- Z; lra].
-  specialize (lev h K Nh Hh Ph); specialize (D h j). assert (0 < psi P h * d P h j) by nra. nra.
-- unfold weight; rewrite !oth by auto; simpl. rewrite Hg. specialize (lev g G N Hg Pg); specialize (D g j).
+  specialize (lev h K Nh Hh Ph); positive_at D h j. assert (0 < psi P h * d P h j) by nra. nra.
+- unfold weight; rewrite !oth by auto; simpl. rewrite Hg. specialize (lev g G N Hg Pg); positive_at D g j.
   assert (0 < psi P g * d P g j) by nra. nra.
 Qed.
 
@@ -744,7 +749,7 @@ Qed.
 
 (* ------------------------------------------------------------------------------------------- closed forms *)
 (* {lem-cbdrf-grants} positive demands: DRF and the scaled rule *)
-Theorem drf_in_closed_form P y g : model P -> levels Drf P y -> (forall i j, 0 < d P i j) -> (g < n P)%nat -> present P g = true ->
+Theorem drf_in_closed_form P y g : model P -> levels Drf P y -> positive P -> (g < n P)%nat -> present P g = true ->
   exists L, one_over_largest (m P) (of_all P) L /\ 1 / number P <= L /\
   forall i, (i < n P)%nat -> present P i = true -> share Drf P y i = L /\ share Scaled P y i = psi P i * L.
 Proof.
@@ -762,7 +767,7 @@ split; [split|split].
 Qed.
 
 (* {thm-cbdrf-1} given the demand, all shares follow from the dominant one, with one L for all *)
-Theorem shares_follow P y g : model P -> levels Scaled P y -> (forall i j, 0 < d P i j) -> (g < n P)%nat -> present P g = true ->
+Theorem shares_follow P y g : model P -> levels Scaled P y -> positive P -> (g < n P)%nat -> present P g = true ->
   exists L, one_over_largest (m P) (of_all P) L /\
   forall i j, (i < n P)%nat -> present P i = true -> share Scaled P y i * d P i j = psi P i * L * d P i j.
 Proof.
@@ -771,7 +776,7 @@ exists L; split; auto. intros i j I Hi. destruct (S i I Hi) as [_ ->]; lra.
 Qed.
 
 (* {lem-cbdrf-grants} positive demands: the weighted rule, if some factor is positive *)
-Theorem weighted_in_closed_form P y z g : model P -> levels Weighted P y -> levels Drf P z -> (forall i j, 0 < d P i j) -> (g < n P)%nat ->
+Theorem weighted_in_closed_form P y z g : model P -> levels Weighted P y -> levels Drf P z -> positive P -> (g < n P)%nat ->
   present P g = true -> 0 < psi P g -> exists lambda, one_over_largest (m P) (by_factor P) lambda /\ share Drf P z g <= lambda /\
   forall i, (i < n P)%nat -> present P i = true -> share Weighted P y i = psi P i * lambda.
 Proof.
@@ -791,16 +796,16 @@ split; [split|split; [|auto]].
 - exists j; split; [auto|rewrite <- E; auto].
 - destruct (drf_in_closed_form P z g M Lz D G Hg) as [L [[O _] [_ S]]]. destruct (S g G Hg) as [-> _].
   specialize (O j J). rewrite E in U. assert (Le : by_factor P j <= of_all P j).
-  { apply sum_le; intros i I; destruct (present P i); [|lra]. pose proof (factor P M i); specialize (D i j); nra. }
+  { apply sum_le; intros i I; destruct (present P i) eqn:Hi; [|lra]. pose proof (factor P M i); positive_at D i j; nra. }
   assert (By : 0 < by_factor P j).
-  { apply sum_gt0 with g; auto; [|rewrite Hg; specialize (D g j); nra]. intros i I; destruct (present P i); [|lra].
-    pose proof (factor P M i); specialize (D i j); nra. }
+  { apply sum_gt0 with g; auto; [|rewrite Hg; positive_at D g j; nra]. intros i I; destruct (present P i) eqn:Hi; [|lra].
+    pose proof (factor P M i); positive_at D i j; nra. }
   apply Rnot_lt_le; intros lt. assert (0 < y g) by nra. pose proof (Rmult_lt_compat_l _ _ _ By lt) as Up.
   assert (by_factor P j * L <= of_all P j * L) by (apply Rmult_le_compat_r; lra). lra.
 Qed.
 
 (* {lem-cbdrf-grants} positive demands: the capped rule; all in good standing have one share, which a resource ends *)
-Theorem capped_in_closed_form P y g : model P -> levels Capped P y -> (forall i j, 0 < d P i j) -> (g < n P)%nat -> present P g = true ->
+Theorem capped_in_closed_form P y g : model P -> levels Capped P y -> positive P -> (g < n P)%nat -> present P g = true ->
   psi P g = 1 -> exists Lc, (forall i, (i < n P)%nat -> present P i = true -> psi P i = 1 -> share Capped P y i = Lc) /\
   let used j := Σ i < n P, if present P i then (if Req_EM_T (psi P i) 1 then Lc else psi P i / number P) * d P i j else 0 in
   (forall j, (j < m P)%nat -> used j <= 1) /\ exists j, (j < m P)%nat /\ used j = 1.
@@ -810,7 +815,7 @@ assert (free : forall i, present P i = true -> psi P i = 1 -> b (as_pool Capped 
 { intros i Hi Pi; simpl; unfold cap; rewrite Hi, Pi; destruct (Req_EM_T 1 1); [auto|lra]. }
 assert (le : forall i h, (i < n P)%nat -> present P i = true -> psi P i = 1 -> (h < n P)%nat -> present P h = true -> y h <= y i).
 { intros i h I Hi Pi K Hh. destruct (C i I) as [B|[j [J [_ [_ B]]]]]; [rewrite free in B by auto; discriminate|].
-  apply B; auto. simpl; unfold weight; rewrite Hh. specialize (D h j); lra. }
+  apply B; auto. simpl; unfold weight; rewrite Hh. positive_at D h j; lra. }
 assert (same : forall i, (i < n P)%nat -> present P i = true -> psi P i = 1 -> y i = y g) by (intros; apply Rle_antisym; apply le; auto).
 split; [intros i I Hi Pi; unfold share, weight; rewrite Hi, (same i I Hi Pi); lra|].
 assert (E : forall j, use (as_pool Capped P) y j =

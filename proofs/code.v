@@ -28,11 +28,11 @@ Definition cap d i := option_map (fun u => Qred (u / a_level d i)) (nth i (bound
 Definition used d j := qsum (n d) (fun i => rate d i j * levels d i)%Q.
 Definition stopped_by d i j := Qeq_bool (used d j) 1 && lt_bool 0 (rate d i j) && all (n d) (fun h => Qle_bool (rate d h j) 0 || Qle_bool (levels d h) (levels d i)).
 Definition accepted d := all (n d) (fun i => lt_bool 0 (entry (weights d) i) && Qle_bool 0 (levels d i)
-    && all (m d) (fun j => Qle_bool 0 (rate d i j) && Qle_bool (rate d i j) (entry (weights d) i))
+    && all (m d) (fun j => Qle_bool 0 (cell (D d) i j) && Qle_bool 0 (rate d i j) && Qle_bool (rate d i j) (entry (weights d) i))
     && some (m d) (fun j => Qeq_bool (rate d i j) (entry (weights d) i))
     && match cap d i with Some u => Qle_bool 0 u && Qle_bool (levels d i) u | None => true end
     && (match cap d i with Some u => Qeq_bool u (levels d i) | None => false end || some (m d) (stopped_by d i)))
-  && all (m d) (fun j => Qle_bool (used d j) 1).
+  && all (m d) (fun j => lt_bool 0 (entry (C d) j) && Qle_bool (used d j) 1).
 Definition pool_of d := foundations.Pool (n d) (m d) (fun i j => Q2R (rate d i j)) (fun i => Q2R (entry (weights d) i)) (fun i => option_map Q2R (cap d i)).
 Definition levels_of d i := Q2R (levels d i).
 (* {end} *)
@@ -66,18 +66,19 @@ Qed.
 
 (* {alg-foundations-filling} what the checker accepts of the code is the max-min fair division of the pool *)
 Theorem accepted_is_fair d : accepted d = true ->
+  (forall j, (j < m d)%nat -> 0 < Q2R (entry (C d) j) /\ forall i, (i < n d)%nat -> 0 <= Q2R (cell (D d) i j)) /\
   foundations.model (pool_of d) /\ foundations.feasible (pool_of d) (levels_of d) /\ foundations.certified (pool_of d) (levels_of d) /\
   foundations.fair (pool_of d) (levels_of d).
 Proof.
 unfold accepted; rewrite andb_true_iff; intros [Us Fr].
 assert (U : forall i, (i < n d)%nat -> 0 < Q2R (entry (weights d) i) /\ 0 <= Q2R (levels d i) /\
-  (forall j, (j < m d)%nat -> 0 <= Q2R (rate d i j) <= Q2R (entry (weights d) i)) /\ (exists j, (j < m d)%nat /\ Q2R (rate d i j) = Q2R (entry (weights d) i)) /\
+  (forall j, (j < m d)%nat -> 0 <= Q2R (rate d i j) <= Q2R (entry (weights d) i) /\ 0 <= Q2R (cell (D d) i j)) /\ (exists j, (j < m d)%nat /\ Q2R (rate d i j) = Q2R (entry (weights d) i)) /\
   match cap d i with Some u => 0 <= Q2R u /\ Q2R (levels d i) <= Q2R u | None => True end /\
   (cap d i <> None /\ option_map Q2R (cap d i) = Some (Q2R (levels d i)) \/ exists j, (j < m d)%nat /\ stopped_by d i j = true)).
 { intros i I. apply (each _ _ i) in Us; auto. rewrite !andb_true_iff, orb_true_iff in Us. destruct Us as [[[[[W L] A] S] B] Ce].
   apply lt_R in W; apply le_R in L; rewrite zero_R in W, L. repeat split; auto.
-  - apply (each _ _ j) in A; auto. rewrite andb_true_iff in A; destruct A as [A _]; apply le_R in A; rewrite zero_R in A; auto.
-  - apply (each _ _ j) in A; auto. rewrite andb_true_iff in A; destruct A as [_ A]; apply le_R; auto.
+  1, 2, 3: apply (each _ _ j) in A; auto; rewrite !andb_true_iff in A; destruct A as [[A1 A2] A3].
+  1, 2, 3: apply le_R in A1, A2, A3; rewrite zero_R in A1, A2; auto.
   - apply one_of in S as [j [J E]]. exists j; split; [auto|apply eq_R; auto].
   - destruct (cap d i); [|auto]. rewrite andb_true_iff in B; destruct B as [B1 B2]; apply le_R in B1; apply le_R in B2; rewrite zero_R in B1; auto.
   - destruct Ce as [Ce|Ce]; [left|right; apply one_of; auto]. destruct (cap d i); [|discriminate]. split; [discriminate|]. simpl; f_equal; apply eq_R; auto. }
@@ -97,13 +98,15 @@ assert (Fe : foundations.feasible (pool_of d) (levels_of d)).
 { split; [|split].
   - intros i I; apply (U i I).
   - intros i I. destruct (U i I) as [_ [_ [_ [_ [B _]]]]]. simpl. destruct (cap d i); simpl; [apply B|auto].
-  - intros j J. rewrite UseR, <- one_R. apply le_R. apply (each _ _ j Fr J). }
+  - intros j J. rewrite UseR, <- one_R. apply le_R. apply (each _ _ j) in Fr; auto. rewrite andb_true_iff in Fr; apply Fr. }
 assert (Ce : foundations.certified (pool_of d) (levels_of d)).
 { intros i I. destruct (U i I) as [_ [_ [_ [_ [_ [[_ B]|[j [J E]]]]]]]]; [left; exact B|right; exists j]. unfold stopped_by in E. rewrite !andb_true_iff in E.
   destruct E as [[E1 E2] E3]. apply eq_R in E1; apply lt_R in E2; rewrite one_R in E1; rewrite zero_R in E2.
   split; [auto|split; [rewrite UseR; auto|split; [auto|]]]. intros h K Ah. apply (each _ _ h) in E3; auto. rewrite orb_true_iff in E3.
   destruct E3 as [Z|L]; [apply le_R in Z; rewrite zero_R in Z; simpl in Ah; lra|apply le_R; auto]. }
-split; [auto|split; [auto|split; [auto|apply foundations.certified_fair; auto]]].
+split; [|split; [auto|split; [auto|split; [auto|apply foundations.certified_fair; auto]]]].
+intros j J. split; [|intros i I; apply (U i I); auto]. apply (each _ _ j) in Fr; auto. rewrite andb_true_iff in Fr.
+rewrite <- zero_R. apply lt_R, Fr.
 Qed.
 
 (* {model} *)

@@ -22,6 +22,8 @@ Record model (P : course) : Prop := {
 
 Definition here P e i := (i < n P)%nat /\ (came P i <= e < gone P i)%nat.
 Definition hereb P e i : bool := ((came P i <=? e) && (e <? gone P i))%nat%bool.
+(* all demands of who is there after event e are positive *)
+Definition positive_demands P e := forall i j, here P e i -> (j < m P)%nat -> 0 < d P i j.
 Definition pool P e := Σ i < n P, if (came P i <=? e)%nat then w P i else 0.
 
 (* Given M, the level of user i after event e is the largest M since it came; before, it is 0. *)
@@ -253,20 +255,20 @@ apply Rlt_not_le, sum_lt with i; [|apply I|].
 Qed.
 
 (* {lem-dmfa_srq-1} with positive demands the optimal solution is the only one *)
-Theorem one_solution P M e u : model P -> runs P M -> (exists i, here P e i) -> (forall i j, 0 < d P i j) ->
+Theorem one_solution P M e u : model P -> runs P M -> (exists i, here P e i) -> positive_demands P e ->
   program P M e (M e) u -> forall i, here P e i -> u i = units P M e i.
 Proof.
 intros Mo R S D [U F] i H. destruct (binding P M e Mo R S) as [j [h [J [_ [_ [_ E]]]]]].
 specialize (F j J); rewrite <- E in F. unfold use in F.
 assert (Le : forall k, (k < n P)%nat -> (if hereb P e k then w P k * d P k j * Rmax (M e) (before P M e k) else 0) <=
   (if hereb P e k then u k * d P k j else 0)).
-{ intros k K; destruct (hereb P e k) eqn:B; [|lra]. apply hereb_here in B; auto. destruct (U k B). specialize (D k j).
+{ intros k K; destruct (hereb P e k) eqn:B; [|lra]. apply hereb_here in B; auto. destruct (U k B). specialize (D k j B J).
   unfold Rmax; destruct (Rle_dec _ _); nra. }
 destruct H as [I C]. unfold units; rewrite level_step by lia. destruct (U i (conj I C)) as [U1 U2].
 assert (Lo : w P i * Rmax (M e) (before P M e i) <= u i) by (unfold Rmax; destruct (Rle_dec _ _); lra).
 destruct (Rle_lt_or_eq_dec _ _ Lo) as [lt|]; [exfalso|auto].
 assert (B : hereb P e i = true) by (apply hereb_here; [auto|split; auto]).
-apply (Rlt_not_le _ _ (sum_lt (n P) _ _ i Le I ltac:(simpl; rewrite B; specialize (D i j); nra))). exact F.
+apply (Rlt_not_le _ _ (sum_lt (n P) _ _ i Le I ltac:(simpl; rewrite B; specialize (D i j (conj I C) J); nra))). exact F.
 Qed.
 
 (* {lem-dmfa_srq-use} it exists, whatever happened before *)
@@ -293,7 +295,7 @@ Qed.
 
 (* ------------------------------------------------------------------------------------------- the four theorems *)
 (* {thm-dmfa_srq-1} {prop-dmfa_srq-stays} Pareto optimality, all demands positive: bundles x that are worth u to each *)
-Theorem pareto_optimality P M e x u i : model P -> runs P M -> (forall h j, 0 < d P h j) ->
+Theorem pareto_optimality P M e x u i : model P -> runs P M -> positive_demands P e ->
   (forall j, (j < m P)%nat -> (Σ h < n P, if hereb P e h then x h j else 0) <= pool P e) ->
   (forall h, here P e h -> units P M e h <= u h /\ forall j, (j < m P)%nat -> d P h j * u h <= x h j) ->
   here P e i -> u i <= units P M e i.
@@ -302,9 +304,9 @@ intros Mo R D X H I. destruct (Rle_lt_dec (u i) (units P M e i)) as [|G]; [auto|
 destruct (binding P M e Mo R (ex_intro _ i I)) as [j [_ [J [_ [_ [_ E]]]]]]. specialize (X j J).
 rewrite <- E, <- use_now in X. revert X; apply Rlt_not_le, sum_lt with i; [|apply I|].
 - intros h K; unfold needs; destruct (hereb P e h) eqn:B; [|lra]. apply hereb_here in B; auto.
-  destruct (H h B) as [U V]. specialize (V j J); specialize (D h j). unfold units in U. nra.
+  destruct (H h B) as [U V]. specialize (V j J); specialize (D h j B J). unfold units in U. nra.
 - unfold needs. replace (hereb P e i) with true by (symmetry; apply hereb_here; [apply I|auto]).
-  destruct (H i I) as [_ V]. specialize (V j J); specialize (D i j). unfold units in G. nra.
+  destruct (H i I) as [_ V]. specialize (V j J); specialize (D i j I J). unfold units in G. nra.
 Qed.
 
 (* {thm-dmfa_srq-3} {prop-dmfa_srq-stays} whoever is envied came earlier and has gained nothing since *)
@@ -534,8 +536,8 @@ apply (nobody_less P Q M M' t Mo Mq R1 R2 en em (here_same t) (pool_less t) (ex_
 - intros E D. destruct (nobody_has_less t Hl T High Still i j Hi J) as [_ [Out In]]. destruct (member i) eqn:B; [apply In|apply Out]; auto.
 Qed.
 
-(* {thm-dmfa_srq-coalition} {prop-dmfa_srq-stays} with positive demands, where the first gains, another loses *)
-Theorem first_gains_alone : (forall i j, 0 < d P i j) -> False.
+(* {thm-dmfa_srq-coalition} {prop-dmfa_srq-stays} where the first gains and all its demands are positive, another loses *)
+Theorem first_gains_alone : (forall j, (j < m P)%nat -> 0 < d P l j) -> False.
 Proof.
 intros D; destruct moment as [t [T [Hl [_ [High Still]]]]].
 apply (somebody_less P Q M M' t Mo Mq R1 R2 en em (here_same t) (pool_less t) (ex_intro _ l Hl)); intros i j Hi J.
@@ -561,7 +563,7 @@ apply sum_le; intros i I. apply Rmult_le_compat_l; [apply needs_ge0; auto|apply 
 Qed.
 
 (* {prop-dmfa_srq-static} with positive demands it is weighted DRF on that pool: all levels are x *)
-Theorem static_is_drf P e x : model P -> (forall i j, 0 < d P i j) -> (exists i, here P e i) -> 0 < pool P e -> 0 <= x -> static_largest P e x ->
+Theorem static_is_drf P e x : model P -> positive_demands P e -> (exists i, here P e i) -> 0 < pool P e -> 0 <= x -> static_largest P e x ->
   let y := fun i => if hereb P e i then x else 0 in foundations.feasible (drf_pool P e) y /\ foundations.certified (drf_pool P e) y.
 Proof.
 intros Mo D [g [G Hg]] W X [F L] y.
@@ -579,7 +581,7 @@ split; [split; [|split]|].
     - assert (x + s <= x); [|lra]. apply L; intros j J; rewrite sum_mul. specialize (Ok j J); lra. }
   destruct full as [j [J E]]. intros i I. unfold y; simpl. destruct (hereb P e i) eqn:H; [right|left; auto]. exists j. split; [auto|split; [|split]].
   + change (foundations.use (drf_pool P e) y j = 1). rewrite Uy, E; field; lra.
-  + simpl; unfold needs; rewrite H. specialize (D i j). pose proof (brings P Mo i I). unfold Rdiv; apply Rmult_lt_0_compat; [nra|apply Rinv_0_lt_compat; auto].
+  + simpl; unfold needs; rewrite H. specialize (D i j ltac:(apply hereb_here; auto) J). pose proof (brings P Mo i I). unfold Rdiv; apply Rmult_lt_0_compat; [nra|apply Rinv_0_lt_compat; auto].
   + intros h _ _; unfold y; rewrite H; destruct (hereb P e h); lra.
 Qed.
 

@@ -99,7 +99,7 @@ Qed.
 (* Users are counted by level: a i j is the share of resource j of the cell that user i holds per unit of its level, w i
    its weight, and a class k of machines has the share c k j. Of the level g i the part x i k stands on class k. *)
 Record cell := Cell { n : nat; m : nat; K : nat; c : nat -> nat -> R; w : nat -> R; a : nat -> nat -> R }.
-Definition positive_demands P := forall i, 0 < w P i /\ (forall j, 0 < a P i j <= w P i) /\ exists j, (j < m P)%nat /\ a P i j = w P i.
+Definition positive_demands P := forall i, (i < n P)%nat -> 0 < w P i /\ (forall j, (j < m P)%nat -> 0 < a P i j <= w P i) /\ exists j, (j < m P)%nat /\ a P i j = w P i.
 Definition places P x g := (forall i k, 0 <= x i k) /\ (forall i, (i < n P)%nat -> (Σ k < K P, x i k) = g i) /\
   forall k j, (k < K P)%nat -> (j < m P)%nat -> (Σ i < n P, x i k * a P i j) <= c P k j.
 Definition possible P g := exists x, places P x g.
@@ -118,9 +118,9 @@ intros Po [L0 [[x [X0 [Xs Xc]]] [Lo Hi]]] I. destruct (Rle_lt_or_eq_dec _ _ (Lo 
 destruct (sum_gt0_inv (K P) (fun k => x i k)) as [k [Kk Gk]]; [rewrite Xs by auto; lra|].
 set (s := Rmin (x i k) (g i - L) / 2). pose proof (Rmin_l (x i k) (g i - L)); pose proof (Rmin_r (x i k) (g i - L)).
 assert (S : 0 < s) by (unfold s; pose proof (Rmin_glb_lt (x i k) (g i - L) 0); lra).
-assert (all : forall j, 0 <= Σ h < n P, a P h j) by (intros j; apply sum_ge0; intros h _; apply Rlt_le, (Po h)).
+
 destruct (small_part (m P) (fun j => Σ h < n P, a P h j) (fun j => s * a P i j)) as [e [E Ok]].
-{ intros j _; split; [auto|]. destruct (Po i) as [_ [D _]]. specialize (D j); nra. }
+{ intros j J; split; [apply sum_ge0; intros h Hh; apply Rlt_le, (Po h Hh); auto|]. destruct (Po i I) as [_ [D _]]. specialize (D j J); nra. }
 pose proof (Rmin_l e s); pose proof (Rmin_r e s); pose proof (Rmin_glb_lt e s 0 E S).
 assert (L + Rmin e s <= L); [|lra]. set (d := fun h => if Nat.eqb h i then e - s else e).
 apply (Hi (fun h => g h + d h)); [|intros h H'; specialize (Lo h H'); unfold d; destruct (Nat.eqb_spec h i) as [->|]; unfold s in *; lra].
@@ -137,8 +137,8 @@ Qed.
 Theorem no_envy P L g i h z : positive_demands P -> optimal P L g -> (i < n P)%nat -> (h < n P)%nat ->
   (forall j, (j < m P)%nat -> a P i j * z <= w P i / w P h * (a P h j * g h)) -> z <= g i.
 Proof.
-intros Po Op I H B. pose proof (proj1 Op). rewrite (levels_are_equal P L g i), (levels_are_equal P L g h) in * by auto. destruct (Po i) as [Wi [_ [j [J D]]]], (Po h) as [Wh [A _]].
-specialize (B j J); specialize (A j). rewrite D in B. apply Rmult_le_reg_l with (w P i); auto. apply Rle_trans with (1 := B).
+intros Po Op I H B. pose proof (proj1 Op). rewrite (levels_are_equal P L g i), (levels_are_equal P L g h) in * by auto. destruct (Po i I) as [Wi [_ [j [J D]]]], (Po h H) as [Wh [A _]].
+specialize (B j J); specialize (A j J). rewrite D in B. apply Rmult_le_reg_l with (w P i); auto. apply Rle_trans with (1 := B).
 replace (w P i * L) with (w P i / w P h * (w P h * L)) by (field; lra). apply Rmult_le_compat_l; [apply Rlt_le, Rdiv_lt_0_compat; auto|nra].
 Qed.
 
@@ -156,8 +156,8 @@ Theorem no_lie_about_demands P Q L M g g' x y i : positive_demands P -> positive
 Proof.
 intros Po Poq [en [em [ek [ec [ew eo]]]]] Op Oq [X0 [Xs Xc]] I Y0 Yc. rewrite (levels_are_equal P L g i) by auto.
 assert (Le : (Σ k < K P, y k) <= M).
-{ rewrite <- (levels_are_equal Q M g' i), <- Xs, ek by (auto; lia). apply sum_le; intros k Kk. destruct (Po i) as [W [_ [j [J D]]]], (Poq i) as [_ [A _]].
-  specialize (Yc k j Kk J); specialize (A j). rewrite ew in A. rewrite D in Yc. specialize (X0 i k). nra. }
+{ rewrite <- (levels_are_equal Q M g' i), <- Xs, ek by (auto; lia). apply sum_le; intros k Kk. destruct (Po i I) as [W [_ [j [J D]]]], (Poq i ltac:(lia)) as [_ [A _]].
+  specialize (Yc k j Kk J); specialize (A j ltac:(lia)). rewrite ew in A. rewrite D in Yc. specialize (X0 i k). nra. }
 destruct Op as [_ [_ [_ Hi]]]. apply (Hi (fun h => if Nat.eqb h i then Σ k < K P, y k else g' h)).
 - exists (fun h k => if Nat.eqb h i then y k else x h k). split; [|split].
   + intros h k; destruct (Nat.eqb h i); auto.

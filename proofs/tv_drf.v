@@ -25,7 +25,7 @@ Record model C : Prop := {
   need_le : forall i s j, a C i s j <= w C i;
   dominant : forall i s, exists j, (j < m C)%nat /\ a C i s j = w C i
 }.
-Definition positive C := forall i s j, 0 < a C i s j.
+Definition positive C := forall i s j, (i < n C)%nat -> (j < m C)%nat -> 0 < a C i s j.
 
 (* what has been submitted before period s, what of period s lies before position x, and what all before x needs *)
 Definition submitted C i s := Σ r < s, size C i r.
@@ -99,13 +99,13 @@ Qed.
 
 (* each step forward adds to some resource; with positive demands, to all *)
 Lemma used_more C t i x z : model C -> 0 <= x < z -> z <= submitted C i (S t) ->
-  (exists j, (j < m C)%nat /\ used C t i j x < used C t i j z) /\ (positive C -> forall j, used C t i j x < used C t i j z).
+  (exists j, (j < m C)%nat /\ used C t i j x < used C t i j z) /\ (positive C -> (i < n C)%nat -> forall j, (j < m C)%nat -> used C t i j x < used C t i j z).
 Proof.
 intros M L Z. destruct (some_part C i (S t) x z M L Z) as [s [Ss G]].
 assert (H : forall j, 0 < a C i s j -> used C t i j x < used C t i j z).
 { intros j D; unfold used; apply sum_lt with s; [|auto|apply Rmult_lt_compat_r; auto].
   intros r _. apply Rmult_le_compat_r; [apply need_ge0; auto|]. pose proof (part_step C i r x z M ltac:(lra)); lra. }
-split; [|intros P j; apply H, P]. destruct (dominant C M i s) as [j [J D]]. exists j; split; [auto|apply H]. rewrite D; apply weight_gt0; auto.
+split; [|intros P I j J; apply H, P; auto]. destruct (dominant C M i s) as [j [J D]]. exists j; split; [auto|apply H]. rewrite D; apply weight_gt0; auto.
 Qed.
 
 (* of what runs on the machines, as much as is wanted stays *)
@@ -200,26 +200,27 @@ intros t; assert (W := H t (Inv t)). split; [auto|apply (R t W)].
 Qed.
 
 (* {prop-tv_drf-tasks} tasks wait, positive demands: the coefficient says whether more has run than alone *)
-Theorem coefficient_and_tasks C t i x z beta : model C -> positive C -> (0 < m C)%nat -> 0 <= x <= submitted C i (S t) -> 0 <= z <= submitted C i (S t) ->
+Theorem coefficient_and_tasks C t i x z beta : model C -> positive C -> (i < n C)%nat -> (0 < m C)%nat ->
+  0 <= x <= submitted C i (S t) -> 0 <= z <= submitted C i (S t) ->
   coefficient (m C) (fun j => used C t i j x) (fun j => used C t i j z) beta ->
   (beta = Some 1 <-> x = z) /\ (at_least 1 beta <-> z <= x).
 Proof.
-intros M P M0 Xr Zr B.
+intros M P I M0 Xr Zr B.
 assert (U0 : forall j v, 0 <= used C t i j v).
 { intros j v; apply sum_ge0; intros s _; apply Rmult_le_pos; [apply Rmax_l|apply need_ge0; auto]. }
-assert (more : forall v u, 0 <= v < u -> u <= submitted C i (S t) -> forall j, used C t i j v < used C t i j u).
+assert (more : forall v u, 0 <= v < u -> u <= submitted C i (S t) -> forall j, (j < m C)%nat -> used C t i j v < used C t i j u).
 { intros v u L U; apply (used_more C t i v u M L U); auto. }
 assert (zero : forall j, used C t i j 0 = 0).
 { intros j; apply sum_zero; intros s _. unfold part. rewrite Rmax_left; [lra|]. assert (0 <= submitted C i s) by (apply sum_ge0; intros; apply size_ge0; auto). apply Rle_trans with (0 - submitted C i s); [apply Rmin_r|lra]. }
 assert (two : at_least 1 beta <-> z <= x).
 { rewrite (coefficient_1 (m C) _ _ beta) by (eauto; intros; apply U0). split.
-  - intros H; destruct (Rle_lt_dec z x) as [|L]; [auto|exfalso]. specialize (H O M0). specialize (more x z ltac:(lra) ltac:(lra) O). lra.
+  - intros H; destruct (Rle_lt_dec z x) as [|L]; [auto|exfalso]. specialize (H O M0). specialize (more x z ltac:(lra) ltac:(lra) O M0). lra.
   - intros L j _; apply used_mono; auto. }
 split; [|exact two]. split.
 - intros ->. apply Rle_antisym; [|apply two; simpl; lra]. destruct B as [[[j [J [G E]]] _]|[_ Z]].
-  + destruct (Rle_lt_dec x z) as [|L]; [auto|exfalso]. specialize (more z x ltac:(lra) ltac:(lra) j).
+  + destruct (Rle_lt_dec x z) as [|L]; [auto|exfalso]. specialize (more z x ltac:(lra) ltac:(lra) j J).
     assert (used C t i j x = 1 * used C t i j z) by (rewrite E; field; lra). lra.
-  + destruct (Rle_lt_dec x z) as [|L]; [auto|exfalso]. destruct (Z O M0) as [_ Zx]. specialize (more z x ltac:(lra) ltac:(lra) O). pose proof (U0 O z). lra.
+  + destruct (Rle_lt_dec x z) as [|L]; [auto|exfalso]. destruct (Z O M0) as [_ Zx]. specialize (more z x ltac:(lra) ltac:(lra) O M0). pose proof (U0 O z). lra.
 - intros <-. destruct beta as [b|]; simpl in B.
   + destruct B as [[[j [J [G E]]] _]|[-> _]]; [|auto]. f_equal. rewrite E; field; lra.
   + destruct B as [Z [j [J G]]]. rewrite Z in G by auto; lra.
@@ -260,7 +261,7 @@ set (free := q i s k * (D / (2 * H))). assert (F0 : 0 < free).
 { unfold free; apply Rmult_lt_0_compat; auto. apply Rdiv_lt_0_compat; lra. }
 set (A := fun j => Σ h < n C, Σ r < S t, a C h r j).
 assert (A0 : forall j, 0 <= A j) by (intros j; apply sum_ge0; intros; apply sum_ge0; intros; apply need_ge0; auto).
-destruct (small_part (m C) A (fun j => free * a C i s j)) as [e0 [E0 Ok]]; [intros j _; split; [auto|apply Rmult_lt_0_compat; [auto|apply P]]|].
+destruct (small_part (m C) A (fun j => free * a C i s j)) as [e0 [E0 Ok]]; [intros j J; split; [auto|apply Rmult_lt_0_compat; [auto|apply P; auto]]|].
 exists (Rmin e0 (D / 2)). pose proof (Rmin_l e0 (D / 2)); pose proof (Rmin_r e0 (D / 2)).
 set (e := Rmin e0 (D / 2)) in *. assert (0 < e) by (apply Rmin_glb_lt; lra). split; [auto|]. intros V HV.
 split; [intros h Hh; specialize (HV h Hh); specialize (XY h Hh); specialize (B h Hh); lra|].
@@ -599,9 +600,9 @@ rewrite <- Sq. pose proof (proj1 Pr) as M; pose proof (proj1 Prq) as Mq. split.
   pose proof (need_le (C Q) Mq i (t P) j). rewrite Ew in *. pose proof (weight_gt0 (C P) M i). specialize (Q0 i (t P) k). nra.
 - destruct (dominant (C P) M i (t P)) as [j1 [J1 _]].
   destruct (least (m (C P)) (fun _ => True) (fun j => a (C Q) i (t P) j / a (C P) i (t P) j)) as [j [J [_ Mn]]]; [auto|exists j1; auto|].
-  exists (a (C Q) i (t P) j / a (C P) i (t P) j). pose proof (Po i (t P) j) as Aj. pose proof (Poq i (t P) j) as Aq. split; [|split].
+  exists (a (C Q) i (t P) j / a (C P) i (t P) j). pose proof (Po i (t P) j I J) as Aj. pose proof (Poq i (t P) j ltac:(lia) ltac:(lia)) as Aq. split; [|split].
   + apply Rlt_le, Rdiv_lt_0_compat; auto.
-  + intros l L. specialize (Mn l L Logic.I). simpl in Mn. pose proof (Po i (t P) l) as Al. apply Rmult_le_compat_r with (r := a (C P) i (t P) l) in Mn; [|lra].
+  + intros l L. specialize (Mn l L Logic.I). simpl in Mn. pose proof (Po i (t P) l I L) as Al. apply Rmult_le_compat_r with (r := a (C P) i (t P) l) in Mn; [|lra].
     replace (a (C Q) i (t P) l / a (C P) i (t P) l * a (C P) i (t P) l) with (a (C Q) i (t P) l) in Mn by (field; lra). exact Mn.
   + rewrite <- Ys, Rmult_comm, <- sum_mul. apply sum_le; intros k Kk. specialize (Yc k j Kk J). apply Rmult_le_reg_r with (a (C P) i (t P) j); auto.
     replace (q i (t P) k * (a (C Q) i (t P) j / a (C P) i (t P) j) * a (C P) i (t P) j) with (q i (t P) k * a (C Q) i (t P) j) by (field; lra). exact Yc.
@@ -672,7 +673,7 @@ assert (P0 : forall k, 0 <= y k * rho) by (intros; apply Rmult_le_pos; auto). sp
 - intros k; apply scaled_le; auto.
 - rewrite (scaled_sum (K (C P)) (rho * N') z (fun k => y k * rho)); auto; [apply Rmin_right; auto|]. rewrite (sum_mul (K (C P)) (fun k => y k)), <- Ek, Ys; lra.
 - intros k j Kk J. specialize (Yc k j ltac:(lia) ltac:(lia)). rewrite Et in Yc. specialize (Ra j J). pose proof (scaled_le (rho * N') z (y k * rho) Z0 (P0 k)).
-  pose proof (Po i (t P) j). specialize (Y0 k). apply Rle_trans with (2 := Yc). apply Rle_trans with (y k * rho * a (C P) i (t P) j); nra.
+  pose proof (Po i (t P) j I J). specialize (Y0 k). apply Rle_trans with (2 := Yc). apply Rle_trans with (y k * rho * a (C P) i (t P) j); nra.
 Qed.
 
 (* {prop-tv_drf-no-floor} *)
@@ -745,7 +746,7 @@ Theorem no_envy_without_memory C t y i h : model C -> positive C -> drf C t y ->
   exists j, (j < m C)%nat /\ a C h t j * y h / w C h <= a C i t j * y i / w C i.
 Proof.
 intros M Po [F Ce] I H U. destruct (Ce i I) as [E|[k [Kk [_ [_ B]]]]]; [simpl in E; injection E as E; lra|].
-assert (Le : y h <= y i) by (apply B; auto; apply Po). destruct (dominant C M i t) as [j [J D]]. exists j; split; [auto|]. rewrite D.
+assert (Le : y h <= y i) by (apply B; auto; apply Po; auto). destruct (dominant C M i t) as [j [J D]]. exists j; split; [auto|]. rewrite D.
 pose proof (weight_gt0 C M i); pose proof (weight_gt0 C M h). pose proof (need_le C M h t j); pose proof (need_ge0 C M h t j).
 assert (0 <= y h) by (apply F; auto). replace (w C i * y i / w C i) with (y i) by (field; lra). apply Rle_trans with (2 := Le).
 apply Rmult_le_reg_r with (w C h); auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. nra.

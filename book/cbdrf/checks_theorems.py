@@ -331,7 +331,7 @@ def _theirs_is_safe(name: str, held: str, of: str, proof: str | None, mutant: Me
 
 _theirs_is_safe("returns", "returns", "of the whole pool", "prop-cbdrf-scaled-si", by_rule(held="stays"))
 _theirs_is_safe("stays", "stays", "of the whole pool", None, by_rule(held="returns"))
-_theirs_is_safe("of_the_moment", "stays", "of what is there in the phase", "prop-cbdrf-scaled-si",
+_theirs_is_safe("of_the_moment", "stays", "of what is there in the phase, R_j(t) > 0", "prop-cbdrf-scaled-si",
                 Mechanism("half of it", lambda d, released: replace(run := cbdrf(d, released=released, held="stays"),
                                                                 tasks=run.tasks / 2)))  # fmt: skip
 
