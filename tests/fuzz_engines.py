@@ -13,6 +13,7 @@ import numpy as np
 import fairbook as fb
 from book.gdrf.oracle import exact_drfh, exact_gdrf, exact_mdrf
 from fairbook.mechanisms import registry
+from fairbook.mechanisms.gdrf import as_filled, lots
 from tests.strategies import over_periods
 from tests.vm_cases import random_asked
 
@@ -122,7 +123,11 @@ def tie(name: str, data: list[Any], given: dict[str, Any], run: Any) -> bool:
     """Tell whether the rule comes to what the engine found where it takes, of those that tie, whom the engine took."""
     if name in JUDGES:
         placed = list(zip(run.placed_user.tolist(), run.placed_machine.tolist()))
-        counts, most, *_ = (given.pop(one) for one in ("machine_counts", "max_tasks"))
+        counts, most = (given.pop(one) for one in ("machine_counts", "max_tasks"))
+        if name != "drfh":  # users whose shares and weights are exactly equal, and no others, come as in the engine
+            drawn_lots = lots(run.cell, given["seed"])
+            order = as_filled(run.cell, drawn_lots, least="amount", by_share=name == "gdrf")["order"]
+            given |= {"seed": None, "lots": (np.argsort(order).tolist(), drawn_lots[1].tolist())}
         judged = JUDGES[name](*(one.tolist() for one in (*data, counts, most)), **given, prefer=placed)
         return bool(judged.placed == placed)
     if name == "tv_drf" and given.pop("placement"):

@@ -163,7 +163,7 @@ def test_frames() -> None:
     assert found.by_cluster.tolist() == [[5, 0, 0], [0, 5, 0], [3, 0, 0], [0, 0, 0]]
     assert (found.min_fraction, found.served_fraction) == (0, 5 / 8)
     assert found.served.tolist() == [True, True, True, False]
-    assert (found.optimal, found.gap, found.bound) == (True, 0, 0)  # nothing holds dan
+    assert (found.optimal, found.bound) == (True, 0)  # nothing holds dan
     assert found.to_dict()["clusters"] == ["north", "south", "west"]
 
 

@@ -143,10 +143,6 @@ def test_bounds_and_proofs_of_every_method(whole: bool, many: int | None, monkey
             assert found.min_fraction <= top * (1 + 1e-9)
             if found.optimal or method in ("exact", "spanning"):
                 assert found.min_fraction == pytest.approx(top, rel=1e-8, abs=1e-12)
-            if found.optimal:
-                assert found.gap == 0
-            else:
-                assert found.gap == pytest.approx(1 - found.min_fraction / found.bound)
             proved[method] += found.optimal
             if found.served.all():
                 assert (found.vms >= found.requests.minimum * (1 - 1e-9)).all()

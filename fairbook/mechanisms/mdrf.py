@@ -17,6 +17,7 @@ from fairbook.mechanisms.engines.placing import fill
 from fairbook.mechanisms.gdrf import as_filled, lots, machine_types, of_type, order_of_users, types_in_order
 from fairbook.mechanisms.machines import Machines, as_placement, in_fractions, logarithm, progressive
 from fairbook.mechanisms.readings import MdrfReading
+from fairbook.model.inputs import check_switch
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Placement, as_cell
 
@@ -116,6 +117,7 @@ def mdrf(
     """
     check_choice(reading, "reading", MdrfReading)
     check_choice(engine, "engine", Engine)
+    check_switch(progress, "progress")
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     drawn = lots(cell, seed)
     if engine == "plain":

@@ -56,8 +56,9 @@ _PLACEMENTS = 100_000  # of users on clusters, more of which the plain rule does
 # ------------------------------------------------------------------------------------------------------- the rules
 
 
-#: By what a cluster is chosen: the smallest part, or VMs, in use by minima; the smallest part that is wanted; where
-#: nobody has to give back, the fullest or the first; the fullest by minima; the fewest elastic VMs a free one; none.
+#: By what a cluster is chosen: the smallest part in use by minima; the most VMs that minima leave free; the smallest
+#: part that is wanted; where nobody has to give back, the fullest or the first; the fewest VMs that minima leave free;
+#: the fewest elastic VMs a free one; none.
 MARKS = ("relative", "free", "least_wanted", "best_fit", "first_fit", "tightest", "least_fluid", "first")
 _RELATIVE, _FREE, _LEAST_WANTED, _BEST_FIT, _FIRST_FIT, _TIGHTEST, _LEAST_FLUID, _FIRST = range(len(MARKS))
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.choices import check_choice
-from fairbook.model.clusters import IntArray, Requests, VirtualClusters, as_requests, share_out
-from fairbook.model.inputs import check_newcomer
+from fairbook.model.clusters import MOST_VMS, IntArray, Requests, VirtualClusters, as_requests, share_out
+from fairbook.model.inputs import as_number, check_newcomer
 from fairbook.model.result import position
 
 __all__ = ["VirtualClusterPool"]
@@ -178,7 +178,10 @@ class VirtualClusterPool:
             Where the user is there already, or the request is none.
         """
         check_newcomer(user, self._tenants)
-        asked = as_requests([max_vms], [tolerance], self._capacities)
+        wanted = as_number(max_vms, "max_vms", 1, MOST_VMS)
+        if wanted != int(wanted):
+            raise InvalidInput("max_vms", "must be whole", wanted)
+        asked = as_requests([wanted], as_number(tolerance, "tolerance", 0.0, 1.0), self._capacities)
         new = _Tenant(int(asked.max_vms[0]), float(asked.tolerance[0]), int(asked.minimum[0]), -1)
         new.cluster = self._cluster_for(new)
         if new.cluster < 0:

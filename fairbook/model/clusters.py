@@ -396,11 +396,6 @@ class VirtualClusters(Result):
         return "; ".join([super()._title(), *filter(None, [self.open_question])])
 
     @property
-    def gap(self) -> float:
-        """Part of the bound that is missing: 0 where optimal."""
-        return 0.0 if self.optimal else 1.0 - self.min_fraction / self.bound
-
-    @property
     def _placed(self) -> tuple[IntArray, IntArray, NDArray[Any]]:
         """User, cluster and VMs of each piece, those of users on one cluster among them."""
         if self.pieces is not None:
