@@ -97,11 +97,11 @@ def test_factors_may_be_tiny(grant: Any, psi: float) -> None:
 
 
 def test_nodes_too_far_apart_for_doubles_are_refused() -> None:
-    for call in (
-        lambda **how: fb.grant_tasks([[1.0], [1.0]], [1e-9, 1.0], grant="weighted", **how),
-        lambda **how: fb.cbdrf([[[1.0, 1e-9], [1e-9, 1.0]]] * 2, released=0.5, **how),
+    for blamed, call in (
+        ("credit_factor", lambda **how: fb.grant_tasks([[1.0], [1.0]], [1e-9, 1.0], grant="weighted", **how)),
+        ("demands", lambda **how: fb.cbdrf([[[1.0, 1e-9], [1e-9, 1.0]]] * 2, released=0.5, **how)),
     ):
-        with pytest.raises(fb.InvalidInput, match=r'^demands must .*engine="plain"'):
+        with pytest.raises(fb.InvalidInput, match=rf'^{blamed} must .*engine="plain"'):
             call()
         assert call(engine="plain").violations() == []
 

@@ -206,6 +206,9 @@ def test_a_row_of_zeros_is_a_bound_of_zero() -> None:
     assert (absent.final_credit == bounded.final_credit).all()
     assert absent.max_tasks.tolist() == bounded.max_tasks.tolist()
     assert absent.violations() == []
+    exact = karma_rule([[[1, 1], [0, 0]], [[1, 1], [1, 0]]], initial_credit=[2, 2], alpha="1/2")
+    assert exact.tasks.tolist() == absent.tasks.tolist()
+    assert exact.final_credit.tolist() == absent.final_credit.tolist()
     assert karma_phase([[0, 0], [0, 0]], 1).tasks.tolist() == [0, 0]
     assert Karma(2, [1, 1]).phase([[1, 1], [0, 0]]).tasks.tolist() == [1, 0]
     assert absent.at(0).bottlenecks.tolist() == [0, -1]
@@ -256,9 +259,10 @@ WAITED = fb.karma([[[1.0], [1.0]]] * 2, max_tasks=[[1.0, 0.0], [1.0, 1.0]])
             1,
             None,
             "1 runs 0.75 tasks in phase 1, a dominant share of 0.75: 0.25 for nothing and 0.5 borrowed, with "
-            "a credit of 2.75. resource 0 is used up; nobody has more credit.",
+            "a credit of 2.75. resource 0 is used up; nobody with more credit borrowed of it.",
         ),
         (fb.karma([[[1.0], [1.0]]], initial_credit=0.0, alpha=0.9), 0, None, "Its credit is spent."),
+        (fb.karma([[[1], [1]]], max_tasks=[9, 0.1], initial_credit=[1, 5]), 0, None, "more credit borrowed of it."),
     ],
 )
 def test_a_run_explains_itself(run: KarmaRun, user: int, phase: int | None, said: str) -> None:

@@ -41,14 +41,16 @@ NEAR = 1e-12
 # ----------------------------------------------------------------------------------------------------- the rule
 
 
-def fill(demands: Array, pool: Array, weights: Any = 1, max_tasks: Any = np.inf) -> tuple[Array, Array]:
+def fill(
+    demands: Array, pool: Array, weights: Any = 1, max_tasks: Any = np.inf, blamed: str = "demands"
+) -> tuple[Array, Array]:
     """DRF with weights and bounds: tasks, and what stops each node."""
     rate = weights / (demands / pool).max(axis=1)
     cap = max_tasks / rate
     levels, stops = 0 * rate, np.zeros(len(rate), np.int64)
     apart = fill_bounded(demands, rate, pool, cap, np.argsort(cap, kind="stable"), levels, stops)
     if demands.dtype != object:
-        check_apart(apart, "demands")
+        check_apart(apart, blamed)
     return levels * rate, stops
 
 
@@ -64,7 +66,7 @@ def weighted(demands: Array, psi: Array, pool: Array) -> tuple[Array, Array]:
     some = psi > 0
     tasks, stops = 0 * psi, np.full(len(psi), UNSTOPPED)
     if some.any():
-        tasks[some], stops[some] = fill(demands[some], pool, psi[some] / psi.max())
+        tasks[some], stops[some] = fill(demands[some], pool, psi[some] / psi.max(), blamed="credit_factor")
     return tasks, stops
 
 

@@ -117,11 +117,12 @@ def run_phases(
 ) -> KarmaRun:
     """Phase after phase: what is guaranteed, borrowed, donated and earned, and the credit that follows.
 
-    Of doubles or fractions: demands (T, n, m), bounds (T, n) with 0 for who demands nothing, credit (n,) at the start.
+    Of doubles or fractions: demands (T, n, m), bounds (T, n), credit (n,) at the start.
     """
     n = len(credit)
     free = (1 - alpha) / n if free is None else free
     need, largest = _normalised(demands, capacities)
+    claims = np.where(demands.any(axis=2), claims, 0)
     phases = []
     for row, bound in zip(need, claims * largest, strict=True):
         spend = credit + free
@@ -146,8 +147,8 @@ def karma_rule(
 ) -> KarmaRun:
     """Karma in dominant shares, in fractions; doubles count at face value.
 
-    Demands (T, n, m), credits (n,), capacities (m,), bounds (T, n) with None for none, 0 for who demands nothing. Each
-    gets ``free`` credits before a phase, (1 - alpha) / n where nothing is said.
+    Demands (T, n, m), credits (n,), capacities (m,), bounds (T, n) with None for none. Each gets ``free`` credits
+    before a phase, (1 - alpha) / n where nothing is said. A user that demands nothing has nothing.
 
     By hand: of one resource half is guaranteed, a quarter each. The second user sits out; the first borrows 3/4.
 
@@ -188,9 +189,8 @@ def as_credit(credit: Any, n: int, users: Names | None, argument: str) -> FloatA
     return values
 
 
-def _as_bounds(max_tasks: Any, demands: FloatArray, users: Names | None) -> FloatArray:
-    """Check bounds and give them as (T, n); who demands nothing is bounded at 0."""
-    count, n, _ = demands.shape
+def _as_bounds(max_tasks: Any, count: int, n: int, users: Names | None) -> FloatArray:
+    """Check bounds, and give them as (T, n)."""
     if max_tasks is not None and number_of_dimensions(max_tasks) == 2:
         named = demand_matrix(max_tasks, "max_tasks")
         if named.values.shape != (count, n):
@@ -200,9 +200,8 @@ def _as_bounds(max_tasks: Any, demands: FloatArray, users: Names | None) -> Floa
         columns = order_of(named.resources, users, "max_tasks.columns", "users")
         bounds = named.values if columns is None else named.values[:, columns]
         check_bounds(bounds)
-    else:
-        bounds = np.broadcast_to(as_max_tasks(max_tasks, n, users), (count, n))
-    return np.where((demands > 0).any(axis=2), bounds, 0.0)
+        return bounds
+    return np.broadcast_to(as_max_tasks(max_tasks, n, users), (count, n))
 
 
 def work_out(
@@ -293,8 +292,7 @@ def karma_phase(
     spend = as_credit(credit, n, users, "credit")
     bounds = as_max_tasks(max_tasks, n, users)
     part = as_number(alpha, "alpha", 0.0, 1.0)
-    claims = np.where((values > 0).any(axis=1), bounds, 0.0)[None]
-    found = work_out(values[None], pool, claims, spend, part, free=0.0, engine=engine)
+    found = work_out(values[None], pool, bounds[None], spend, part, free=0.0, engine=engine)
     return replace(found, named_users=users, named_resources=resources).at(0)
 
 
@@ -386,15 +384,13 @@ class KarmaRun(PhasedRun):
                 f"It claims less than its guarantee, donates {self.donated[t, i]:.6g} of it and earns "
                 f"{self.earned[t, i]:.6g}."
             )
-        j, richer = int(self.bottlenecks[t, i]), int((spend > spend[i]).sum())
+        j = int(self.bottlenecks[t, i])
         if j == _OWN:
             spent = self._bounds[t, i] < self.max_tasks[t, i]
             return text + ("Its credit is spent." if spent else "That is its claim.")
-        return text + (
-            f"{called(self.resources[j], 'resource')} is used up; the {richer} with more credit borrowed first."
-            if richer
-            else f"{called(self.resources[j], 'resource')} is used up; nobody has more credit."
-        )
+        first = int(((spend > spend[i]) & (self.demands[t, :, j] > 0) & (borrowed > 0)).sum())
+        who = f"the {first} with more credit borrowed first" if first else "nobody with more credit borrowed of it"
+        return f"{text}{called(self.resources[j], 'resource')} is used up; {who}."
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row a phase and user: tasks, shares, credit at the start of the phase, what stops the user."""
@@ -514,7 +510,7 @@ def karma(
     """
     values, users, resources = phased_demands(demands)
     count, n, m = values.shape
-    claims = _as_bounds(max_tasks, values, users)
+    claims = _as_bounds(max_tasks, count, n, users)
     pool = as_capacities(capacities, m, resources)
     part = as_number(alpha, "alpha", 0.0, 1.0)
     credit = as_credit(float(count) if initial_credit is None else initial_credit, n, users, "initial_credit")

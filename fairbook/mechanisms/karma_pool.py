@@ -6,8 +6,6 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from fairbook.mechanisms.karma import as_credit, work_out
 from fairbook.mechanisms.pools import CreditPool
 from fairbook.model.allocation import Allocation
@@ -88,8 +86,7 @@ class Karma(CreditPool):
         """
         values, users, resources = self._matched(demands, "demands")
         bounds = as_max_tasks(max_tasks, len(self), users)
-        claims = np.where((values > 0).any(axis=1), bounds, 0.0)[None]
-        found = work_out(values[None], self._capacities, claims, self._credit, self.alpha)
+        found = work_out(values[None], self._capacities, bounds[None], self._credit, self.alpha)
         self._credit = found.final_credit
         self.phases += 1
         return replace(found, named_users=users, named_resources=resources).at(0)
