@@ -482,8 +482,8 @@ intros M [F C] [F' C'] I. pose proof (pool_model r P M) as PM.
 apply (unique (as_pool r P)); auto; [apply certified_fair; auto|apply fair_is_leximin; auto; apply certified_fair; auto].
 Qed.
 
-(* {prop-cbdrf-monotone} the grant does not fall in the factor *)
-Theorem more_record r P y y' i c c' : model P -> (i < n P)%nat -> present P i = true -> 0 <= c <= c' -> c' <= 1 ->
+(* The grant does not fall in the factor. *)
+Lemma more_record r P y y' i c c' : model P -> (i < n P)%nat -> present P i = true -> 0 <= c <= c' -> c' <= 1 ->
   levels r (with_record P i c) y -> levels r (with_record P i c') y' ->
   share r (with_record P i c) y i <= share r (with_record P i c') y' i.
 Proof.
@@ -547,15 +547,15 @@ Proof. intros C; unfold next, Rmin, Rmax; destruct ok; [destruct (Rle_dec _ _)|d
 Lemma credit_range ok t : floor <= credit ok t <= top.
 Proof. induction t; simpl; [lra|apply next_range; auto]. Qed.
 
-(* {prop-cbdrf-monotone} who complies whenever it did has no less credit *)
-Theorem compliance_keeps_credit ok ok' t : (forall k, (k < t)%nat -> ok k = true -> ok' k = true) -> credit ok t <= credit ok' t.
+(* Who complies whenever it did has no less credit, *)
+Lemma compliance_keeps_credit ok ok' t : (forall k, (k < t)%nat -> ok k = true -> ok' k = true) -> credit ok t <= credit ok' t.
 Proof.
 induction t as [|t IH]; intros H; simpl; [lra|]. assert (L : credit ok t <= credit ok' t) by (apply IH; auto).
 pose proof (credit_range ok t); pose proof (credit_range ok' t). specialize (H t (Nat.lt_succ_diag_r t)). unfold next, Rmin, Rmax.
 destruct (ok t); [rewrite H by auto|destruct (ok' t)]; repeat destruct (Rle_dec _ _); lra.
 Qed.
 
-(* {prop-cbdrf-monotone} nor a smaller factor *)
+(* nor a smaller factor. *)
 Lemma factor_mono c c' : c <= c' -> credit_factor c <= credit_factor c'.
 Proof.
 intros L; unfold credit_factor. apply Rle_min_compat_l. unfold Rdiv; apply Rmult_le_compat_r; auto. apply Rlt_le, Rinv_0_lt_compat; auto.
@@ -617,8 +617,8 @@ split; intros All; rewrite !factor_is by lra.
   unfold Rmin; destruct (Rle_dec start (credit ok t + INR p * up)), (Rle_dec _ (credit ok t / start + _)); unfold Rdiv in *; nra.
 Qed.
 
-(* {prop-cbdrf-monotone} one phase more of compliance gives a larger factor in the next *)
-Theorem complying_raises c : floor <= c <= start -> credit_factor (next false c) < credit_factor (next true c).
+(* One phase more of compliance gives a larger factor in the next. *)
+Lemma complying_raises c : floor <= c <= start -> credit_factor (next false c) < credit_factor (next true c).
 Proof.
 intros C. destruct (factor_moves c C) as [A B]. assert (R1 : floor <= next false c <= top) by (apply next_range; lra).
 assert (R2 : floor <= next true c <= top) by (apply next_range; lra).
@@ -662,12 +662,15 @@ Fixpoint count (ok : nat -> bool) (which : bool) t := match t with O => 0 | S k 
   count ok which k + if Bool.eqb (ok k) which then 1 else 0 end.
 (* {end} *)
 
-(* {prop-cbdrf-bank} without a cap: where the steps up outweigh the steps down, the credit is no less than at the start *)
-Theorem banked start floor up down ok t : floor < start -> (forall k, (k <= t)%nat -> down * count ok false k <= up * count ok true k) ->
-  open_credit start floor up down ok t = start + up * count ok true t - down * count ok false t /\ start <= open_credit start floor up down ok t.
+(* {prop-cbdrf-bank} without a cap: where the steps up outweigh the steps down, the node is in good standing *)
+Theorem banked start floor up down ok t : 0 < start -> floor < start ->
+  (forall k, (k <= t)%nat -> down * count ok false k <= up * count ok true k) -> credit_factor start (open_credit start floor up down ok t) = 1.
 Proof.
-intros Fl; induction t as [|t IH]; intros H; simpl; [lra|]. destruct IH as [E L]; [intros; apply H; lia|].
-specialize (H (S t) (le_n _)); simpl in H. rewrite E in *. destruct (ok t); simpl in *; [lra|]. rewrite Rmax_right by lra. lra.
+intros S0 Fl H. assert (E : open_credit start floor up down ok t = start + up * count ok true t - down * count ok false t).
+{ induction t as [|t IH]; simpl; [lra|]. assert (H' := H); specialize (H' t ltac:(lia)). specialize (H (S t) (le_n _)) as Ht; simpl in Ht.
+  rewrite IH in * by (intros; apply H; lia). destruct (ok t); simpl in *; [lra|]. rewrite Rmax_right by lra. lra. }
+unfold credit_factor; rewrite E. specialize (H t (le_n _)). apply Rmin_left, Rmult_le_reg_r with start; auto.
+unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra.
 Qed.
 
 (* ------------------------------------------------------------------------------------------- strictly more *)
@@ -680,7 +683,7 @@ intros M [F C] D I Hi Gi K Hh Gh. destruct (C i I) as [E|[j [J [_ [_ B]]]]].
 - apply B; auto. simpl; unfold weight; rewrite Hh. positive_at D h j; nra.
 Qed.
 
-(* {prop-cbdrf-weighted-punitive} {prop-cbdrf-monotone} positive demands, and another node has a positive factor *)
+(* {prop-cbdrf-weighted-punitive} positive demands, and another node has a positive factor *)
 Theorem weighted_strict P y y' i g c c' : model P -> positive P -> (i < n P)%nat -> present P i = true ->
   (g < n P)%nat -> g <> i -> present P g = true -> 0 < psi P g -> 0 <= c < c' -> c' <= 1 ->
   levels Weighted (with_record P i c) y -> levels Weighted (with_record P i c') y' ->
@@ -728,8 +731,7 @@ apply (equal_weights (as_pool Drf P) (as_pool Weighted P) c y); auto; simpl; [in
 intros i I; unfold cap. destruct (present P i) eqn:H; [rewrite All by auto; destruct (Req_EM_T c 0); [lra|auto]|simpl; f_equal; field; lra].
 Qed.
 
-(* {prop-cbdrf-monotone} strictly more: scaled and capped, any demands *)
-Theorem more_record_strict r P y y' i c c' : model P -> (r = Scaled \/ r = Capped) -> (i < n P)%nat -> present P i = true ->
+Lemma more_record_strict r P y y' i c c' : model P -> (r = Scaled \/ r = Capped) -> (i < n P)%nat -> present P i = true ->
   0 <= c < c' -> c' <= 1 -> levels r (with_record P i c) y -> levels r (with_record P i c') y' ->
   share r (with_record P i c) y i < share r (with_record P i c') y' i.
 Proof.
@@ -845,7 +847,11 @@ Fixpoint credit_of C T t i := match t with O => start T | S k =>
   next (top T) (floor T) (up T) (down T)
     (if comes C k i then if Rlt_dec 0 (credit_factor (start T) (credit_of C T k i))
        then if Rle_dec (rho T) (releases C k i) then true else false else true else true) (credit_of C T k i) end.
-Definition phase_at C T t := Phase (nodes C) (resources C) (comes C t) (need C t) (fun i => credit_factor (start T) (credit_of C T t i)).
+Definition phase_with C t psi := Phase (nodes C) (resources C) (comes C t) (need C t) psi.
+Definition phase_at C T t := phase_with C t (fun i => credit_factor (start T) (credit_of C T t i)).
+(* The same, if ok t i says whether node i complies in phase t *)
+Definition credit_by T (ok : nat -> nat -> bool) t i := credit (start T) (top T) (floor T) (up T) (down T) (fun k => ok k i) t.
+Definition phase_by C T ok t := phase_with C t (fun i => credit_factor (start T) (credit_by T ok t i)).
 
 Definition proper_course C := (0 < resources C)%nat /\ forall t i, (forall j, 0 <= need C t i j <= 1) /\
   ((i < nodes C)%nat -> comes C t i = true -> exists k, (k < resources C)%nat /\ need C t i k = 1).
@@ -857,11 +863,13 @@ Definition claims_of C C' i := nodes C' = nodes C /\ resources C' = resources C 
 Lemma credit_of_range C T t i : proper T -> floor T <= credit_of C T t i <= top T.
 Proof. intros [S0 [Tp [Fl [Up Dn]]]]; induction t; simpl; [lra|]. apply (next_range (start T)); auto. Qed.
 
+Lemma phase_with_model C t psi : proper_course C -> (forall i, 0 <= psi i <= 1) -> model (phase_with C t psi).
+Proof. intros [R0 PC] F; split; simpl; auto; intros i; [intros j; apply PC|intros j; apply PC|apply PC]. Qed.
+
 Lemma phase_model C T t : proper T -> proper_course C -> model (phase_at C T t).
 Proof.
-intros PT [R0 PC]; split; simpl; auto; intros i.
-- intros j; apply PC. - intros j; apply PC. - apply PC.
-- pose proof (credit_of_range C T t i PT). destruct PT as [S0 [Tp [Fl _]]]. apply (factor_range (start T) (floor T)); lra.
+intros PT PC; apply phase_with_model; auto; intros i. pose proof (credit_of_range C T t i PT).
+destruct PT as [S0 [Tp [Fl _]]]. apply (factor_range (start T) (floor T)); lra.
 Qed.
 
 (* {thm-cbdrf-5} over phases; a positive factor means a grant, and a factor of 0 none: "granted nothing" is as the credit counts it. *)
@@ -939,10 +947,58 @@ apply Rle_trans with (share r (with_record (phase_at C T t) i c') z i).
   + intros h; simpl. destruct (Nat.eqb_spec h i) as [->|N]; [auto|rewrite (others_records C C' T i t h Cl N); auto].
   + intros h N; simpl; apply (Ot t h N).
 - assert (E : with_record (phase_at C T t) i c = phase_at C T t).
-  { unfold with_record, phase_at, c; simpl; f_equal. apply functional_extensionality; intros h. destruct (Nat.eqb_spec h i) as [->|]; auto. }
+  { unfold with_record, phase_at, phase_with, c; simpl; f_equal. apply functional_extensionality; intros h. destruct (Nat.eqb_spec h i) as [->|]; auto. }
   replace (share r (phase_at C T t) y i) with (share r (with_record (phase_at C T t) i c) y i) by (rewrite E; auto). rewrite <- E in L. apply (more_record r (phase_at C T t) z y i c' c); auto; try lra.
 Qed.
 
-(* {whole} lem-cbdrf-grants thm-cbdrf-1 thm-cbdrf-2 thm-cbdrf-3 thm-cbdrf-4 thm-cbdrf-5 thm-cbdrf-6 thm-cbdrf-capped lem-cbdrf-weight
+(* ok and ok' differ in what node i does: a phase under ok' is the same phase with another record of i. *)
+Lemma phase_by_record C T ok ok' t i : (forall k h, h <> i -> ok' k h = ok k h) ->
+  phase_by C T ok' t = with_record (phase_by C T ok t) i (credit_factor (start T) (credit_by T ok' t i)).
+Proof.
+intros Ot. unfold phase_by, with_record, phase_with; simpl; f_equal. apply functional_extensionality; intros h.
+destruct (Nat.eqb_spec h i) as [->|N]; [auto|]. unfold credit_by. f_equal; f_equal. apply functional_extensionality; auto.
+Qed.
+
+Lemma credit_by_factor T ok t i : proper T -> floor T <= credit_by T ok t i <= top T /\ 0 <= credit_factor (start T) (credit_by T ok t i) <= 1.
+Proof.
+intros [S0 [Tp [Fl [Up Dn]]]]. assert (R : floor T <= credit_by T ok t i <= top T) by (apply (credit_range (start T)); auto).
+split; [auto|apply (factor_range (start T) (floor T)); lra].
+Qed.
+
+(* {prop-cbdrf-monotone} i complies in each phase in which it does under ok, and perhaps in more: never less credit or a smaller grant *)
+Theorem compliance_costs_nothing r C T ok ok' t i y y' : proper T -> proper_course C -> (forall k h, h <> i -> ok' k h = ok k h) ->
+  (forall k, (k < t)%nat -> ok k i = true -> ok' k i = true) -> (i < nodes C)%nat ->
+  levels r (phase_by C T ok t) y -> levels r (phase_by C T ok' t) y' ->
+  credit_by T ok t i <= credit_by T ok' t i /\ share r (phase_by C T ok t) y i <= share r (phase_by C T ok' t) y' i.
+Proof.
+intros PT PC Ot More I L L'. pose proof PT as [S0 [Tp [Fl [Up Dn]]]].
+assert (Cr : credit_by T ok t i <= credit_by T ok' t i) by (apply compliance_keeps_credit; auto). split; [auto|].
+destruct (comes C t i) eqn:H; [|unfold share, weight; simpl; rewrite H; destruct r; lra].
+rewrite (phase_by_record C T ok ok' t i) in * by auto. rewrite (phase_by_record C T ok ok t i) in L |- * at 1 by auto.
+destruct (credit_by_factor T ok t i PT), (credit_by_factor T ok' t i PT). apply more_record; auto; [|split; [lra|apply factor_mono; auto]|lra].
+apply phase_with_model; auto. intros; apply credit_by_factor; auto.
+Qed.
+
+(* {prop-cbdrf-monotone} with the cap at the start: if i complies in phase t, where it fails under ok, it is granted more in the next *)
+Theorem compliance_pays r C T ok ok' t i y y' : proper T -> top T = start T -> proper_course C -> (forall k h, h <> i -> ok' k h = ok k h) ->
+  (forall k, (k < t)%nat -> ok' k i = ok k i) -> ok t i = false -> ok' t i = true -> (i < nodes C)%nat -> comes C (S t) i = true ->
+  let P := phase_by C T ok (S t) in let P' := phase_by C T ok' (S t) in
+  (r = Scaled \/ r = Capped \/ r = Weighted /\ positive P /\ exists g, (g < n P)%nat /\ g <> i /\ present P g = true /\ 0 < psi P g) ->
+  levels r P y -> levels r P' y' -> share r P y i < share r P' y' i.
+Proof.
+intros PT Cap PC Ot Same Fail Ok I H P P' Rr L L'. pose proof PT as [S0 [Tp [Fl [Up Dn]]]].
+assert (lt : credit_factor (start T) (credit_by T ok (S t) i) < credit_factor (start T) (credit_by T ok' (S t) i)).
+{ assert (E : credit_by T ok' t i = credit_by T ok t i).
+  { unfold credit_by. clear - Same. induction t as [|t IH]; simpl; [auto|]. rewrite IH, Same; auto. }
+  unfold credit_by in *; simpl. rewrite Fail, Ok, E. apply complying_raises; auto. destruct (credit_by_factor T ok t i PT). unfold credit_by in *; lra. }
+assert (M : model P) by (apply phase_with_model; auto; intros; apply credit_by_factor; auto).
+pose proof (proj2 (credit_by_factor T ok (S t) i PT)). pose proof (proj2 (credit_by_factor T ok' (S t) i PT)).
+assert (Ep : P = with_record P i (credit_factor (start T) (credit_by T ok (S t) i))) by (apply phase_by_record; auto).
+unfold P' in *; rewrite (phase_by_record C T ok ok' (S t) i) in * by auto. fold P in L', L |- *. rewrite Ep in L. rewrite Ep at 1.
+destruct Rr as [R|[R|[-> [D [g [G [N [Hg Pg]]]]]]]]; [apply more_record_strict; auto; lra..|].
+apply (weighted_strict P y y' i g); auto; lra.
+Qed.
+
+(* {whole} prop-cbdrf-bank prop-cbdrf-monotone lem-cbdrf-grants thm-cbdrf-1 thm-cbdrf-2 thm-cbdrf-3 thm-cbdrf-4 thm-cbdrf-5 thm-cbdrf-6 thm-cbdrf-capped lem-cbdrf-weight
    prop-cbdrf-graded prop-cbdrf-scaled-si prop-cbdrf-use prop-cbdrf-weighted-pe
    prop-cbdrf-weighted-punitive prop-cbdrf-weighted-si *)

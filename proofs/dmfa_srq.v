@@ -38,7 +38,8 @@ Definition use P M e j x := Σ i < n P, if hereb P e i then w P i * d P i j * Rm
 Definition fits P M e x := forall j, (j < m P)%nat -> use P M e j x <= pool P e.
 
 (* M is what the mechanism computes: at each event at which somebody is there, the largest level that fits *)
-Definition runs P M := forall e, (exists i, here P e i) -> fits P M e (M e) /\ forall x, fits P M e x -> x <= M e.
+Definition largest P M e x := fits P M e x /\ forall z, fits P M e z -> z <= x.
+Definition runs P M := forall e, (exists i, here P e i) -> largest P M e (M e).
 
 (* Program (4) of the paper at event e, for a lowest level x and units u *)
 Definition program P M e x (u : nat -> R) := (forall i, here P e i -> x * w P i <= u i /\ w P i * before P M e i <= u i) /\
@@ -52,9 +53,10 @@ Definition alike P Q p := n Q = n P /\ m Q = m P /\ forall e, (e < p)%nat -> poo
   forall i, (i < n P)%nat -> hereb Q e i = hereb P e i /\ ((came Q i <= e)%nat <-> (came P i <= e)%nat) /\
   (here P e i -> w Q i = w P i /\ forall j, (j < m P)%nat -> d Q i j = d P i j).
 Definition needs P e i j := if hereb P e i then w P i * d P i j else 0.
-(* Without the second constraint, nobody has had anything before: all start at 0. *)
-Definition static_fits P e x := forall j, (j < m P)%nat -> (Σ i < n P, needs P e i j * x) <= pool P e.
-Definition static_largest P e x := static_fits P e x /\ forall z, static_fits P e z -> z <= x.
+(* The program without the second constraint, and its optimal solutions *)
+Definition static_program P e x (u : nat -> R) := (forall i, here P e i -> x * w P i <= u i) /\
+  forall j, (j < m P)%nat -> (Σ i < n P, if hereb P e i then u i * d P i j else 0) <= pool P e.
+Definition static_optimum P e x u := static_program P e x u /\ forall z v, static_program P e z v -> z <= x.
 (* Weighted DRF on a pool of W of each resource: shares and weights are parts of W; who is not there has the weight 0. *)
 Definition drf_pool P e := foundations.Pool (n P) (m P) (fun i j => needs P e i j / pool P e)
   (fun i => (if hereb P e i then w P i else 0) / pool P e) (fun i => if hereb P e i then None else Some 0).
@@ -180,20 +182,18 @@ all: try apply Nat.leb_le in A; try apply Nat.leb_gt in A; try apply Nat.eqb_eq 
   try apply Nat.leb_le in C; try apply Nat.leb_gt in C; lia.
 Qed.
 
-(* {thm-dmfa_srq-2} {prop-dmfa_srq-stays} sharing incentive: no lowest level is below 1 *)
-Theorem sharing_incentive P M : model P -> runs P M -> forall e, (exists i, here P e i) -> 1 <= M e.
+Lemma one_fits P M e : model P -> (forall f, (f < e)%nat -> (exists i, here P f i) -> largest P M f (M f)) -> fits P M e 1.
 Proof.
-intros Mo R; induction e as [|e IH]; intros Sm; destruct (R _ Sm) as [_ L]; apply L; intros j J.
+intros Mo; induction e as [|e IH]; intros R j J.
 - unfold use, pool; apply sum_le; intros i I; simpl before. rewrite Rmax_left by lra. unfold hereb.
   pose proof (brings P Mo i I); pose proof (demand_le1 P Mo i j); pose proof (demand_ge0 P Mo i j).
   destruct (came P i <=? 0)%nat; simpl; [destruct (0 <? gone P i)%nat; nra|lra].
 - assert (Now : (Σ i < n P, needs P e i j * level P M e i) <= pool P e).
   { destruct (dec_ex (n P) (fun i => hereb P e i = true)) as [[i [I H]]|no]; [intros i; destruct (hereb P e i); auto| |].
-    - rewrite use_now. apply hereb_here in H; auto. destruct (R e (ex_intro _ i H)) as [F _]; apply F; auto.
+    - rewrite use_now. apply hereb_here in H; auto. destruct (R e (le_n _) (ex_intro _ i H)) as [F _]; apply F; auto.
     - rewrite sum_zero; [apply sum_ge0; intros i I; destruct (came P i <=? e)%nat; [apply Rlt_le, brings; auto|lra]|].
       intros i I; unfold needs; destruct (hereb P e i) eqn:H; [exfalso; apply no; exists i; auto|lra]. }
-  rewrite <- (pool_grows P e).
-  apply Rle_trans with ((Σ i < n P, needs P e i j * level P M e i) + Σ i < n P, if Nat.eqb (came P i) (S e) then w P i else 0); [|lra].
+  rewrite <- (pool_grows P e). apply Rle_trans with (2 := Rplus_le_compat_r _ _ _ Now).
   rewrite <- sum_plus; unfold use; apply sum_le; intros i I. simpl before.
   pose proof (brings P Mo i I); pose proof (demand_le1 P Mo i j); pose proof (demand_ge0 P Mo i j).
   pose proof (needs_ge0 P e i j Mo I). pose proof (level_ge0 P M e i).
@@ -201,9 +201,14 @@ intros Mo R; induction e as [|e IH]; intros Sm; destruct (R _ Sm) as [_ L]; appl
   apply hereb_here in Hb as [_ Hb]; auto. destruct (Nat.eqb (came P i) (S e)) eqn:C.
   + apply Nat.eqb_eq in C. rewrite level_before_came by lia. rewrite Rmax_left by lra. nra.
   + apply Nat.eqb_neq in C. assert (He : here P e i) by (split; [auto|lia]).
-    assert (1 <= level P M e i) by (apply Rle_trans with (M e); [apply IH; exists i; auto|apply level_lowest; lia]).
+    assert (1 <= M e) by (apply (R e (le_n _) (ex_intro _ i He)), IH; auto).
+    assert (1 <= level P M e i) by (apply Rle_trans with (M e); [auto|apply level_lowest; lia]).
     rewrite Rmax_right by lra. unfold needs. apply hereb_here in He; auto; rewrite He. nra.
 Qed.
+
+(* {thm-dmfa_srq-2} {prop-dmfa_srq-stays} sharing incentive: no lowest level is below 1 *)
+Theorem sharing_incentive P M : model P -> runs P M -> forall e, (exists i, here P e i) -> 1 <= M e.
+Proof. intros Mo R e Sm. apply (R e Sm), one_fits; auto. Qed.
 
 (* {lem-dmfa_srq-use} the lowest level is positive *)
 Theorem positive P M e : model P -> runs P M -> (exists i, here P e i) -> 0 < M e.
@@ -271,26 +276,60 @@ assert (B : hereb P e i = true) by (apply hereb_here; [auto|split; auto]).
 apply (Rlt_not_le _ _ (sum_lt (n P) _ _ i Le I ltac:(simpl; rewrite B; specialize (D i j (conj I C) J); nra))). exact F.
 Qed.
 
-(* {lem-dmfa_srq-use} it exists, whatever happened before *)
-Theorem largest_exists P M e : model P -> (exists i, here P e i) -> fits P M e 0 ->
-  exists x, 0 <= x /\ fits P M e x /\ forall z, fits P M e z -> z <= x.
+Lemma largest_exists P M e : model P -> (exists i, here P e i) -> fits P M e 1 -> {x | largest P M e x}.
 Proof.
-intros Mo [i [I C]] F0.
-destruct (completeness (fun x => fits P M e x)) as [x [Up Least]].
-- destruct (dominant P Mo i I) as [k [K D]]. exists (pool P e / w P i). intros x F. pose proof (brings P Mo i I) as W.
+intros Mo H F1. destruct (completeness (fun x => fits P M e x)) as [x [Up Least]]; [|exists 1; auto|].
+- destruct H as [i [I C]]. destruct (dominant P Mo i I) as [k [K D]]. exists (pool P e / w P i). intros x F. pose proof (brings P Mo i I) as W.
   apply Rmult_le_reg_r with (w P i); auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. rewrite Rmult_1_r.
   apply Rle_trans with (2 := F k K). rewrite use_needs. assert (B : hereb P e i = true) by (apply hereb_here; [auto|split; auto]).
   apply Rle_trans with (needs P e i k * Rmax x (before P M e i)).
   + unfold needs; rewrite B, D. pose proof (Rmax_l x (before P M e i)). nra.
   + apply (sum_term (n P) (fun h => needs P e h k * Rmax x (before P M e h))); auto.
-    intros h H; apply Rmult_le_pos; [apply needs_ge0; auto|]. apply Rle_trans with (before P M e h); [apply before_ge0|apply Rmax_r].
-- exists 0; exact F0.
-- assert (X0 : 0 <= x) by (apply Up; exact F0). exists x; split; [auto|split; [|intros; apply Up; auto]].
-  intros j J. apply Rnot_lt_le; intros G.
+    intros h Hh; apply Rmult_le_pos; [apply needs_ge0; auto|]. apply Rle_trans with (before P M e h); [apply before_ge0|apply Rmax_r].
+- exists x; split; [|intros; apply Up; auto]. intros j J. apply Rnot_lt_le; intros G.
   destruct (small_part 1 (fun _ => Σ i < n P, needs P e i j) (fun _ => (use P M e j x - pool P e) / 2)) as [s [S Ok]].
   { intros _ _; split; [apply sum_ge0; intros; apply needs_ge0; auto|lra]. }
   assert (x <= x - s); [|lra]. apply Least. intros z F. apply Rnot_lt_le; intros Z. specialize (F j J). specialize (Ok O (Nat.lt_0_succ 0)).
   pose proof (use_step P M e j z s Mo ltac:(lra)). pose proof (use_mono P M e j x (z + s) Mo ltac:(lra)). lra.
+Qed.
+
+(* What has happened up to an event depends on no later M. *)
+Lemma level_ext P M M' e i : (forall f, (f <= e)%nat -> M f = M' f) -> level P M e i = level P M' e i.
+Proof. induction e as [|e IH]; intros E; simpl; [rewrite E by auto; auto|]. rewrite E, IH by auto. auto. Qed.
+
+Lemma largest_ext P M M' e x : (forall f, (f < e)%nat -> M f = M' f) -> largest P M e x -> largest P M' e x.
+Proof.
+intros E. assert (U : forall z, fits P M e z <-> fits P M' e z); [|intros [F L]; split; [apply U; auto|intros z Z; apply L, U; auto]].
+assert (B : forall i, before P M e i = before P M' e i) by (intros i; destruct e; [auto|apply level_ext; intros; apply E; lia]).
+intros z; split; intros F j J; specialize (F j J); rewrite use_needs in *; [erewrite sum_ext|erewrite sum_ext in F]; try exact F; intros; cbn beta; rewrite B; auto.
+Qed.
+
+Lemma some_here P e : {exists i, here P e i} + {~ exists i, here P e i}.
+Proof.
+destruct (dec_ex (n P) (fun i => hereb P e i = true)) as [Y|N]; [intros i; destruct (hereb P e i); auto|left|right; intros [i H]; apply N].
+- destruct Y as [i [I H]]; exists i; apply hereb_here; auto.
+- exists i; split; [apply H|apply hereb_here; [apply H|auto]].
+Qed.
+
+Lemma run_until P : model P -> forall k, {M | forall e, (e < k)%nat -> (exists i, here P e i) -> largest P M e (M e)}.
+Proof.
+intros Mo; induction k as [|k [M R]]; [exists (fun _ => 0); lia|].
+destruct (some_here P k) as [S|N]; [destruct (largest_exists P M k Mo S (one_fits P M k Mo R)) as [x L]|set (x := 0)];
+  exists (fun e => if Nat.eqb e k then x else M e); intros e E Se; destruct (Nat.eqb_spec e k) as [->|]; try tauto.
+2, 3: apply (largest_ext P M); [intros f F; destruct (Nat.eqb_spec f k); [lia|auto]|apply R; [lia|auto]].
+apply (largest_ext P M); [intros f F; destruct (Nat.eqb_spec f k); [lia|auto]|auto].
+Defined.
+
+(* {lem-dmfa_srq-use} it exists, at each event *)
+Theorem run_exists P : model P -> exists M, runs P M.
+Proof.
+intros Mo. set (upto k := proj1_sig (run_until P Mo k)).
+assert (Same : forall k e, (e < k)%nat -> upto (S k) e = upto k e).
+{ intros k e E; unfold upto; simpl. destruct (run_until P Mo k) as [M R]; simpl. destruct (some_here P k); [destruct (largest_exists _ _ _ _ _ _)|]; simpl;
+  (destruct (Nat.eqb_spec e k); [lia|auto]). }
+assert (All : forall k e, (e < k)%nat -> upto k e = upto (S e) e).
+{ induction k as [|k IH]; intros e E; [lia|]. destruct (Nat.eq_dec e k) as [->|]; [auto|rewrite Same by lia; apply IH; lia]. }
+exists (fun e => upto (S e) e). intros e H. apply (largest_ext P (upto (S e))); [intros f F; apply All; lia|]. apply (proj2_sig (run_until P Mo (S e))); auto.
 Qed.
 
 (* ------------------------------------------------------------------------------------------- the four theorems *)
@@ -547,42 +586,72 @@ Qed.
 End coalition.
 
 (* ------------------------------------------------------------------------------------------- the static optimum *)
-(* {prop-dmfa_srq-static} the formula: W over the largest sum of needs *)
-Theorem static_formula P e x : (forall j, (j < m P)%nat -> (Σ i < n P, needs P e i j) * x <= pool P e) ->
-  (exists j, (j < m P)%nat /\ 0 < (Σ i < n P, needs P e i j) /\ (Σ i < n P, needs P e i j) * x = pool P e) -> static_largest P e x.
+Lemma static_use P e x : model P ->
+  (exists u, static_program P e x u) <-> forall j, (j < m P)%nat -> (Σ i < n P, needs P e i j) * x <= pool P e.
 Proof.
-intros F [j [J [S E]]]. split; [intros k K; rewrite sum_mul; auto|]. intros z Z. specialize (Z j J). rewrite sum_mul, <- E in Z.
-apply Rmult_le_reg_l with (2 := Z); auto.
+intros Mo; split.
+- intros [u [U F]] j J. apply Rle_trans with (2 := F j J). rewrite <- sum_mul; apply sum_le; intros i I. unfold needs.
+  destruct (hereb P e i) eqn:E; [|lra]. apply hereb_here in E; auto. specialize (U i E). pose proof (demand_ge0 P Mo i j). nra.
+- intros F; exists (fun i => x * w P i); split; [intros; lra|]. intros j J. apply Rle_trans with (2 := F j J).
+  rewrite <- sum_mul; apply Req_le, sum_ext; intros i I; unfold needs; destruct (hereb P e i); lra.
+Qed.
+
+(* {prop-dmfa_srq-static} the formula: W over the largest sum of needs *)
+Theorem static_formula P e x : model P -> (forall j, (j < m P)%nat -> (Σ i < n P, needs P e i j) * x <= pool P e) ->
+  (exists j, (j < m P)%nat /\ 0 < (Σ i < n P, needs P e i j) /\ (Σ i < n P, needs P e i j) * x = pool P e) -> exists u, static_optimum P e x u.
+Proof.
+intros Mo F [j [J [S E]]]. destruct (proj2 (static_use P e x Mo) F) as [u U]. exists u; split; [auto|]. intros z v Z.
+pose proof (proj1 (static_use P e z Mo) (ex_intro _ v Z) j J) as Zj. rewrite <- E in Zj. apply Rmult_le_reg_l with (2 := Zj); auto.
 Qed.
 
 (* {prop-dmfa_srq-static} with the second constraint the lowest level is no higher *)
-Theorem static_is_a_bound P M e x : model P -> runs P M -> (exists i, here P e i) -> static_largest P e x -> M e <= x.
+Theorem static_is_a_bound P M e x u : model P -> runs P M -> (exists i, here P e i) -> static_optimum P e x u -> M e <= x.
 Proof.
-intros Mo R S [_ L]. apply L; intros j J. destruct (R e S) as [F _]. apply Rle_trans with (2 := F j J). rewrite use_needs.
-apply sum_le; intros i I. apply Rmult_le_compat_l; [apply needs_ge0; auto|apply Rmax_l].
+intros Mo R S [_ L]. destruct (fits_program P M e (M e) Mo (proj1 (R e S))) as [U F].
+apply (L (M e) (fun i => w P i * Rmax (M e) (before P M e i))). split; [intros i H; apply U; auto|exact F].
 Qed.
 
-(* {prop-dmfa_srq-static} with positive demands it is weighted DRF on that pool: all levels are x *)
-Theorem static_is_drf P e x : model P -> positive_demands P e -> (exists i, here P e i) -> 0 < pool P e -> 0 <= x -> static_largest P e x ->
-  let y := fun i => if hereb P e i then x else 0 in foundations.feasible (drf_pool P e) y /\ foundations.certified (drf_pool P e) y.
+Lemma static_full P e x u : model P -> static_optimum P e x u -> exists j, (j < m P)%nat /\ (Σ i < n P, needs P e i j) * x = pool P e.
 Proof.
-intros Mo D [g [G Hg]] W X [F L] y.
-assert (Uy : forall j, foundations.use (drf_pool P e) y j = (Σ i < n P, needs P e i j * x) / pool P e).
-{ intros j; unfold foundations.use, y, Rdiv; simpl. rewrite <- sum_mul. apply sum_ext; intros i I. unfold needs, Rdiv; destruct (hereb P e i); lra. }
-split; [split; [|split]|].
-- intros i _; unfold y; destruct (hereb P e i); lra.
-- intros i _; unfold y; simpl; destruct (hereb P e i); simpl; [auto|lra].
-- intros j J; rewrite Uy. apply Rmult_le_reg_r with (pool P e); auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. specialize (F j J); lra.
-- assert (full : exists j, (j < m P)%nat /\ (Σ i < n P, needs P e i j * x) = pool P e).
-  { destruct (dec_ex (m P) (fun j => (Σ i < n P, needs P e i j * x) = pool P e)) as [|no]; [intros j; apply Req_EM_T|auto|exfalso].
-    destruct (small_part (m P) (fun j => Σ i < n P, needs P e i j) (fun j => pool P e - (Σ i < n P, needs P e i j) * x)) as [s [S Ok]].
-    - intros j J; split; [apply sum_ge0; intros; apply needs_ge0; auto|]. specialize (F j J) as Fj; rewrite sum_mul in Fj.
-      destruct (Rle_lt_or_eq_dec _ _ Fj); [lra|exfalso; apply no; exists j; rewrite sum_mul; auto].
-    - assert (x + s <= x); [|lra]. apply L; intros j J; rewrite sum_mul. specialize (Ok j J); lra. }
-  destruct full as [j [J E]]. intros i I. unfold y; simpl. destruct (hereb P e i) eqn:H; [right|left; auto]. exists j. split; [auto|split; [|split]].
-  + change (foundations.use (drf_pool P e) y j = 1). rewrite Uy, E; field; lra.
-  + simpl; unfold needs; rewrite H. specialize (D i j ltac:(apply hereb_here; auto) J). pose proof (brings P Mo i I). unfold Rdiv; apply Rmult_lt_0_compat; [nra|apply Rinv_0_lt_compat; auto].
-  + intros h _ _; unfold y; rewrite H; destruct (hereb P e h); lra.
+intros Mo [F L]. pose proof (proj1 (static_use P e x Mo) (ex_intro _ u F)) as Fx.
+destruct (dec_ex (m P) (fun j => (Σ i < n P, needs P e i j) * x = pool P e)) as [|no]; [intros j; apply Req_EM_T|auto|exfalso].
+destruct (small_part (m P) (fun j => Σ i < n P, needs P e i j) (fun j => pool P e - (Σ i < n P, needs P e i j) * x)) as [s [S Ok]].
+- intros j J; split; [apply sum_ge0; intros; apply needs_ge0; auto|]. specialize (Fx j J).
+  destruct (Rle_lt_or_eq_dec _ _ Fx); [lra|exfalso; apply no; exists j; auto].
+- destruct (proj2 (static_use P e (x + s) Mo)) as [v V]; [intros j J; specialize (Ok j J); lra|]. specialize (L (x + s) v V); lra.
+Qed.
+
+(* {prop-dmfa_srq-static} with positive demands it is weighted DRF on that pool, and all levels are x *)
+Theorem static_is_drf P e x u : model P -> positive_demands P e -> (exists i, here P e i) -> static_optimum P e x u ->
+  let y := fun i => if hereb P e i then u i / w P i else 0 in
+  (forall i, here P e i -> y i = x) /\ foundations.feasible (drf_pool P e) y /\ foundations.certified (drf_pool P e) y.
+Proof.
+intros Mo D [g Hg] Op y. destruct (static_full P e x u Mo Op) as [j [J E]]. destruct Op as [[U F] L].
+assert (W : 0 < pool P e).
+{ apply sum_gt0 with g; [|apply Hg|]; [intros i I; destruct (came P i <=? e)%nat; [apply Rlt_le, brings; auto|lra]|].
+  replace (came P g <=? e)%nat with true by (symmetry; apply Nat.leb_le, Hg). apply brings; [auto|apply Hg]. }
+assert (X : 0 <= x).
+{ destruct (proj2 (static_use P e 0 Mo)) as [v V]; [intros; lra|apply (L 0 v V)]. }
+assert (Eu : forall i, here P e i -> u i = x * w P i).
+{ intros i H. destruct (Rle_lt_or_eq_dec _ _ (U i H)) as [lt|]; [exfalso|auto].
+  apply (Rlt_not_le (Σ h < n P, if hereb P e h then u h * d P h j else 0) (pool P e)); [|apply F; auto].
+  rewrite <- E, <- sum_mul. apply sum_lt with i; [|apply H|].
+  - intros h Hn; unfold needs; destruct (hereb P e h) eqn:B; [|lra]. apply hereb_here in B; auto. specialize (U h B); specialize (D h j B J); nra.
+  - unfold needs. replace (hereb P e i) with true by (symmetry; apply hereb_here; [apply H|auto]). specialize (D i j H J); nra. }
+assert (Ey : forall i, (i < n P)%nat -> y i = if hereb P e i then x else 0).
+{ intros i I; unfold y; destruct (hereb P e i) eqn:B; [|auto]. apply hereb_here in B; auto. rewrite Eu by auto. field. apply Rgt_not_eq, brings; auto. }
+assert (Uy : forall k, foundations.use (drf_pool P e) y k = (Σ i < n P, needs P e i k) * x / pool P e).
+{ intros k; unfold foundations.use, Rdiv; simpl. rewrite <- !sum_mul. apply sum_ext; intros i I. rewrite Ey by auto. unfold needs, Rdiv; destruct (hereb P e i); lra. }
+split; [intros i H; rewrite Ey by apply H; apply hereb_here in H as ->; [auto|apply H]|split; [split; [|split]|]].
+- intros i I; rewrite Ey by auto; destruct (hereb P e i); lra.
+- intros i I; rewrite Ey by auto; simpl; destruct (hereb P e i); simpl; [auto|lra].
+- intros k K; rewrite Uy. apply Rmult_le_reg_r with (pool P e); auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra.
+  pose proof (proj1 (static_use P e x Mo) (ex_intro _ u (conj U F)) k K); lra.
+- intros i I. rewrite Ey by auto; simpl. destruct (hereb P e i) eqn:H; [right|left; auto]. exists j. split; [auto|split; [|split]].
+  + rewrite Uy, E; field; lra.
+  + simpl; unfold needs; rewrite H. apply hereb_here in H; auto. specialize (D i j H J). pose proof (brings P Mo i I).
+    unfold Rdiv; apply Rmult_lt_0_compat; [nra|apply Rinv_0_lt_compat; auto].
+  + intros h K _; rewrite !Ey, H by auto; destruct (hereb P e h); lra.
 Qed.
 
 (* {prop-dmfa_srq-static} equal contributions: where all weights of a pool are c, its weighted DRF is DRF, with levels c times as large *)
@@ -591,5 +660,5 @@ Theorem equal_contributions (P Q : foundations.pool) c y : 0 < c -> foundations.
   foundations.feasible Q y -> foundations.certified Q y -> foundations.feasible P (fun i => c * y i) /\ foundations.certified P (fun i => c * y i).
 Proof. intros Cp en em ea eb; apply (foundations.equal_weights P Q c y); auto. Qed.
 
-(* {whole} cor-dmfa_srq-max lem-dmfa_srq-1 lem-dmfa_srq-2 lem-dmfa_srq-3 lem-dmfa_srq-4 lem-dmfa_srq-count
+(* {whole} lem-dmfa_srq-use prop-dmfa_srq-static cor-dmfa_srq-max lem-dmfa_srq-1 lem-dmfa_srq-2 lem-dmfa_srq-3 lem-dmfa_srq-4 lem-dmfa_srq-count
    thm-dmfa_srq-1 thm-dmfa_srq-2 thm-dmfa_srq-3 thm-dmfa_srq-4 thm-dmfa_srq-late thm-dmfa_srq-coalition prop-dmfa_srq-stays *)
