@@ -1,14 +1,21 @@
 """GDRF (global dominant resource fairness, 2016): whole virtual machines on machines of many shapes, round by round.
 
-A user's virtual machines are all alike and count as its tasks. Shares are parts of the whole cell: the global dominant
-resource share (GDRS) of a user is the largest part of a resource that one task needs, its weight (GDRW) the sum of all
-those parts divided by the largest. A round has as many slots as there are users; each goes to the user with the least
-resource so far (Algorithm 2). The users of the round are then served in order of GDRS and GDRW, each task going to the
-machine with the largest fairness value f = T^w among those whose type is the user's (Algorithm 3), where w is the used
-part of the machine and T the sum of the dominant shares on it. It ends when nothing fits or nothing is asked for.
+User i asks for virtual machines (VMs, here tasks) that are all alike. Shares are parts of the whole cell.
 
-The text leaves open, and arguments choose: what "least resource" measures; what the type of a machine is and what
-happens if none of the user's type has room; whether f counts the task at hand, and what 0^0 is on an empty machine.
+1. Priorities: the GDRS of a user is the largest share that one VM takes of a resource, its dominant one; its GDRW is
+   the sum of all shares of a VM divided by the GDRS. Users are ranked by GDRS, then GDRW, largest first, then by lot.
+2. Queue: a round has as many slots as there are users. Each goes to the user with the least resource so far, ties by
+   rank; what it is promised counts at once, so that a user may hold several slots of a round.
+3. Placing: slots are served by rank. A VM goes to the machine with the largest fairness value f = T^w among those with
+   room whose type is the user's dominant resource: T is the sum of the GDRS of the VMs on the machine, w the used part
+   of it. A user whose VM fits nowhere is out.
+
+Rounds go on until each user is out or has all it asked for. The text leaves open, and arguments choose: what "least
+resource" measures; what the type of a machine is and what happens if none of the user's type has room; whether f counts
+the VM at hand, and what 0^0 is on an empty machine.
+
+The engine (``engines/placing.py``) keeps users and machines in tournaments where the rule looks at all of them. Their
+winners are those of a look at all, so both place the same VMs; in doubles what ties by chance may be seen as no tie.
 """
 
 from __future__ import annotations
@@ -28,33 +35,6 @@ from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Cell, Placement, as_cell
 
 __all__ = ["gdrf", "gdrf_rule"]
-
-
-def order_of_users(shares: Any, lot: Any, *, by_share: bool = True) -> list[Any]:
-    """Order users by GDRS (if asked for) and GDRW (6), largest first, then lot: numbers to sort by."""
-    return [(-max(row) * by_share, -sum(row) / max(row), at) for row, at in zip(shares, lot, strict=True)]
-
-
-def types_in_order(stand: Machines, lot: Any) -> list[list[int]]:
-    """Order the resources of each user: larger share, then larger amount, then lot. The first is the dominant one."""
-    return [
-        sorted(range(len(need)), key=lambda r: (-share[r], -need[r], lot[r]))
-        for share, need in zip(stand.shares, stand.demands, strict=True)
-    ]
-
-
-def machine_types(stand: Machines, machine_type: MachineType = "share") -> list[set[int]]:
-    """Give the types of each machine: the resources of which it has most, as a part of the whole cell or by amount."""
-    found = []
-    for size in stand.size:
-        have = size if machine_type == "amount" else [c / s if c else c for c, s in zip(size, stand.pool, strict=True)]
-        found.append({r for r, c in enumerate(have) if c == max(have)})
-    return found
-
-
-def of_type(room: list[int], types: list[set[int]], wanted: list[int]) -> list[int]:
-    """Give those of the machines whose type is the first wanted one that any of them has."""
-    return next((found for r in wanted if (found := [j for j in room if r in types[j]])), [])
 
 
 def gdrf_rule(
@@ -83,41 +63,68 @@ def gdrf_rule(
     >>> gdrf_rule([[F(2), F(1)], [F(1), F(2)]], [[F(4), F(2)], [F(2), F(4)]], max_tasks=[2, 1])
     [(0, 0), (1, 1), (0, 0)]
     """
-    n, m = len(demands), len(demands[0])
     stand = Machines(demands, machines, machine_counts, near, prefer)
+    n, m = len(demands), len(demands[0])
     lot_users, lot_resources = lots or (range(n), range(m))
-    # Algorithm 1: dominant resources, GDRS and GDRW
-    rank, wanted = order_of_users(stand.shares, lot_users), types_in_order(stand, lot_resources)
-    types, dominant = machine_types(stand, machine_type), [max(row) for row in stand.shares]
-    slot = {"amount": [*map(sum, demands)], "dominant_share": dominant, "shares": [*map(sum, stand.shares)]}[least]
+    # Algorithm 1
+    gdrs, rank = [max(row) for row in stand.shares], ranking(stand.shares, lot_users)
+    wanted = [row[: 1 if match == "same" else m] for row in types_in_order(stand, lot_resources)]
+    types = [set(range(m))] * len(stand.size) if match == "any" else machine_types(stand, machine_type)
+    of_a_vm = {"amount": [*map(sum, demands)], "dominant_share": gdrs, "shares": [*map(sum, stand.shares)]}[least]
+    promised, out = [0] * n, set[int]()  # VMs of each user; users of whom a VM fitted nowhere
+
+    def slots_of_a_round() -> list[int]:
+        """Algorithm 2."""
+        slots: list[int] = []
+        for _ in range(n if queue == "rounds" else 1):
+            if active := [i for i in range(n) if i not in out and wants_more(max_tasks, promised, i)]:
+                slots.append(min(active, key=lambda i: (promised[i] * of_a_vm[i], rank[i])))
+                promised[slots[-1]] += 1
+        return slots
 
     def fairness(i: int, j: int) -> Any:
         """Equation (8) on machine j: f = T^w; an empty machine comes first with 0^0 = 1, last with 0^0 = 0."""
         if choice == "first":
             return -j
         runs = [has + (h == i and choice == "fairness_after") for h, has in enumerate(stand.runs[j])]
-        T = sum(has * share for has, share in zip(runs, dominant, strict=True))
+        T = sum(has * share for has, share in zip(runs, gdrs, strict=True))
         w = sum(has * sum(need) for has, need in zip(runs, demands, strict=True)) / sum(stand.size[j])
         return (T > 0 or choice != "fairness_empty_last", power([(T, w)] if T else []))
 
-    slots, gone = [0] * n, set()
-    while True:
-        turns: list[int] = []  # Algorithm 2: each slot of a round goes to who has least
-        for _ in range(n if queue == "rounds" else 1):
-            if waiting := [i for i in range(n) if i not in gone and wants_more(max_tasks, slots, i)]:
-                turns.append(min(waiting, key=lambda i: (slots[i] * slot[i], rank[i])))
-                slots[turns[-1]] += 1
-        if not turns:
-            return stand.placed
-        for i in sorted(turns, key=rank.__getitem__):  # Algorithm 3: a machine of the user's type, of the largest f
-            room = [] if i in gone else stand.room(i)
-            suited = (
-                room if match == "any" else of_type(room, types, wanted[i] if match == "nearest" else wanted[i][:1])
-            )
-            if suited:
+    while slots := slots_of_a_round():
+        for i in sorted(slots, key=rank.__getitem__):  # Algorithm 3
+            if suited := of_type(stand.room(i), types, wanted[i]):
                 stand.place(i, suited, fairness)
-            else:  # machines only fill up: it leaves for good
-                gone.add(i)
+            else:  # machines only fill up
+                out.add(i)
+    return stand.placed
+
+
+def ranking(shares: Any, lot: Any, *, by_share: bool = True) -> list[Any]:
+    """Rank users by GDRS (if asked for) and GDRW (6), largest first, then lot: what to sort them by."""
+    return [(-max(row) * by_share, -sum(row) / max(row), at) for row, at in zip(shares, lot, strict=True)]
+
+
+def types_in_order(stand: Machines, lot: Any) -> list[list[int]]:
+    """Order the resources of each user: larger share, then larger amount, then lot. The first is the dominant one."""
+    return [
+        sorted(range(len(need)), key=lambda r: (-share[r], -need[r], lot[r]))
+        for share, need in zip(stand.shares, stand.demands, strict=True)
+    ]
+
+
+def machine_types(stand: Machines, machine_type: MachineType = "share") -> list[set[int]]:
+    """Give the types of each machine: the resources of which it has most, as a part of the whole cell or by amount."""
+    found = []
+    for size in stand.size:
+        have = size if machine_type == "amount" else [c / s if c else c for c, s in zip(size, stand.pool, strict=True)]
+        found.append({r for r, c in enumerate(have) if c == max(have)})
+    return found
+
+
+def of_type(room: list[int], types: list[set[int]], wanted: list[int]) -> list[int]:
+    """Give those of the machines whose type is the first wanted one that any of them has."""
+    return next((found for r in wanted if (found := [j for j in room if r in types[j]])), [])
 
 
 def lots(cell: Cell, seed: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -138,7 +145,7 @@ def as_filled(
 ) -> dict[str, Any]:
     """Give what the engine is told of the rule: users in order, what is least, and how machines suit by type.
 
-    The functions before the rule, on arrays; see :func:`~fairbook.mechanisms.engines.placing.fill`.
+    Algorithm 1 on arrays; see :func:`~fairbook.mechanisms.engines.placing.fill`.
     """
     n, m = cell.demands.shape
     keys = (np.broadcast_to(lots[1], (n, m)), -cell.demands, -cell.shares)
@@ -160,6 +167,21 @@ def as_filled(
         "group": group.reshape(-1)[cell.machine_class],
         "level": types[:, preference].argmax(axis=2).T,
     }
+
+
+def measure(cell: Cell, least: Any, dominant: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
+    """Give numerator and denominator of what one task adds to "resource so far", (n,) each."""
+    n = len(cell.demands)
+    if least == "amount":
+        return cell.demands.sum(axis=1), np.ones(n)
+    if least == "shares":
+        present = cell.totals[cell.totals > 0]
+        common = present.prod()
+        if common < 2.0**53 and (present == np.floor(present)).all():  # one denominator: equal sums are equal
+            factors = np.divide(common, cell.totals, out=np.zeros_like(cell.totals), where=cell.totals > 0)
+            return cell.demands @ factors, np.full(n, common)
+        return cell.shares.sum(axis=1), np.ones(n)
+    return cell.demands[np.arange(n), dominant], cell.totals[dominant]
 
 
 @takes_instance
@@ -274,18 +296,3 @@ def gdrf(
         progress=progress,
         **as_filled(cell, drawn, least=least, machine_type=machine_type, typed=match != "any"),
     )
-
-
-def measure(cell: Cell, least: Any, dominant: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
-    """Give numerator and denominator of what one task adds to "resource so far", (n,) each."""
-    n = len(cell.demands)
-    if least == "amount":
-        return cell.demands.sum(axis=1), np.ones(n)
-    if least == "shares":
-        present = cell.totals[cell.totals > 0]
-        common = present.prod()
-        if common < 2.0**53 and (present == np.floor(present)).all():  # one denominator: equal sums are equal
-            factors = np.divide(common, cell.totals, out=np.zeros_like(cell.totals), where=cell.totals > 0)
-            return cell.demands @ factors, np.full(n, common)
-        return cell.shares.sum(axis=1), np.ones(n)
-    return cell.demands[np.arange(n), dominant], cell.totals[dominant]

@@ -14,7 +14,7 @@ from typing import Any
 
 from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.engines.placing import fill
-from fairbook.mechanisms.gdrf import as_filled, lots, machine_types, of_type, order_of_users, types_in_order
+from fairbook.mechanisms.gdrf import as_filled, lots, machine_types, of_type, ranking, types_in_order
 from fairbook.mechanisms.machines import Machines, as_placement, in_fractions, logarithm, progressive
 from fairbook.mechanisms.readings import MdrfReading
 from fairbook.model.inputs import check_switch
@@ -48,7 +48,7 @@ def mdrf_rule(
     n, m = len(demands), len(demands[0])
     stand = Machines(demands, machines, machine_counts, near, prefer)
     lot_users, lot_resources = lots or (range(n), range(m))
-    rank = order_of_users(stand.shares, lot_users, by_share=False)
+    rank = ranking(stand.shares, lot_users, by_share=False)
     wanted, types = types_in_order(stand, lot_resources), machine_types(stand)
 
     def likeness(i: int, j: int) -> Any:
