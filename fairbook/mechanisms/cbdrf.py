@@ -1,13 +1,15 @@
 """cbDRF: dominant resource fairness scaled by a credit that follows what nodes release (Lu et al. 2014).
 
-Nodes run a chain of phases. In each phase the pool is shared by DRF, and a node gets the part psi = min(1, C / C_0) of
-its DRF amount, where C is its credit. At the end of the phase it should release all that it was granted. Who releases
-at least the part rho gains credit, who does not loses some.
+Nodes run a chain of phases, and each has a credit C, at first C_0. A phase goes like this:
 
-``run_phases`` is the rule: phase after phase, shared out by
-:func:`fairbook.mechanisms.cbdrf_phase.grant_phase` and settled by ``CreditRule.settle``. :func:`cbdrf` runs it on
-doubles, :func:`cbdrf_rule` on fractions, and :class:`fairbook.CbDrf` takes one phase at a time. Two repairs that keep
-the punishment and mend what it breaks stand beside the paper's rule, under ``grant``.
+1. The pool is shared out by DRF, equation (1).
+2. Each node is granted the part psi = min(1, C / C_0) of its DRF amount, (7). The rest lies idle.
+3. At the end of the phase a node releases the part eta of its grant, (5). It should release all, (4).
+4. If eta >= rho, its credit rises by a step, up to a cap; else it falls by a step, down to a floor, (6).
+
+``run_phases`` is this rule; its steps stand in :mod:`fairbook.mechanisms.cbdrf_phase`, with two repairs of the second.
+:func:`cbdrf` runs it on doubles, :func:`cbdrf_rule` on fractions, and :class:`fairbook.CbDrf` takes one phase at a
+time.
 """
 
 from __future__ import annotations
@@ -19,8 +21,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbook.mechanisms.cbdrf_phase import grant_phase, grant_tasks, grant_tasks_rule
-from fairbook.mechanisms.cbdrf_run import CreditRule, CreditRun, as_ratios, left, one_ratio
+from fairbook.mechanisms.cbdrf_phase import (
+    CreditRule,
+    as_ratios,
+    end_phase,
+    grant_phase,
+    grant_tasks,
+    grant_tasks_rule,
+    pool_of,
+)
+from fairbook.mechanisms.cbdrf_run import CreditRun
 from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.pools import fractions
 from fairbook.mechanisms.readings import Grant, Held, Penalty, Ratio
@@ -42,11 +52,9 @@ def run_phases(demands: Array, capacities: Array, released: Array, rho: Array, r
     credit, held = np.full_like(demands[0, :, 0], rule.initial_credit), 0 * capacities
     phases: list[Any] = []
     for need, part, threshold in zip(demands, released, rho, strict=True):
-        psi, pool = rule.factor(credit), left(capacities, held, rule.held)
+        psi, pool = rule.factor(credit), pool_of(capacities, held, rule.held)
         tasks, drf_tasks, stops = grant_phase(need, psi, pool, rule.grant)
-        eta = np.where(tasks > 0, one_ratio(part, need, capacities, rule.ratio), 1)  # nothing granted, nothing held
-        held = (tasks[:, None] * need * (1 - part)).sum(axis=0)
-        after, complied = rule.settle(credit, eta, threshold)
+        eta, held, after, complied = end_phase(rule, credit, tasks, need, capacities, part, threshold)
         phases.append((credit, psi, tasks, drf_tasks, eta, complied, pool, held, stops))
         credit = after
     columns = map(np.stack, zip(*phases, strict=True))

@@ -1,34 +1,46 @@
-"""What happens inside a phase of cbDRF: DRF, and what credit makes of it (Lu et al. 2014, and two repairs).
+"""One phase of cbDRF, step by step: the pool, the grants, the release, and the credit (Lu et al. 2014, two repairs).
 
-:func:`grant_phase` is the rule. Its arrays hold doubles or fractions; :func:`grant_tasks` checks what it is given.
+:func:`pool_of` says what there is to share, :func:`grant_phase` shares it out, :func:`end_phase` settles what was
+released, by the terms of a :class:`CreditRule`. Arrays hold doubles or fractions. :func:`grant_tasks` shares out one
+phase by itself and checks what it is given.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from fairbook.errors import InvalidInput
 from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.drf import fill_bounded
 from fairbook.mechanisms.pools import fractions
-from fairbook.mechanisms.readings import Grant
+from fairbook.mechanisms.readings import Grant, Held, Penalty, Ratio
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (
+    LARGEST,
     FloatArray,
     Names,
     as_capacities,
+    as_floats,
+    as_number,
+    as_positive,
     as_tolerance,
     check_amounts,
     check_apart,
     check_fractions,
     demand_matrix,
+    labels_of,
+    order_of,
     per_user,
+    reordered,
 )
 
-__all__ = ["Grants", "grant_phase", "grant_tasks"]
+__all__ = ["CreditRule", "Grants", "grant_tasks", "grant_tasks_rule"]
 
 Array = NDArray[Any]
 
@@ -36,9 +48,68 @@ Array = NDArray[Any]
 IDLE, UNSTOPPED, OWN = -3, -2, -1
 #: A resource of which less than this part is left is used up.
 NEAR = 1e-12
+#: Credits this close to C_0, cap or floor, in parts of C_0, are set to it: after any realistic number of steps such as
+#: 0.1 a node that has regained its credit is in good standing, not one rounding error short of it. Where steps are
+#: tiny, a thousandth of the smaller one, so that every step counts.
+SNAP = 1e-9
 
 
-# ----------------------------------------------------------------------------------------------------- the rule
+# ------------------------------------------------------------------------------------------------------ a phase begins
+
+
+def pool_of(capacities: Array, held: Array, reading: Held) -> Array:
+    """Give what there is to share: all, or what is not still held; of a hair's breadth nothing."""
+    pool = capacities - held if reading == "stays" else capacities + 0 * held
+    return np.where(pool > NEAR * capacities, pool, 0)
+
+
+# ----------------------------------------------------------------------------------------------------- what is granted
+
+
+def grant_phase(demands: Array, psi: Array, pool: Array, grant: Grant) -> tuple[Array, Array, NDArray[np.int64]]:
+    """Share out a phase among nodes with credit factors psi: tasks, DRF tasks, and what stops each.
+
+    A node that is not present, or needs a resource of which nothing is there, gets nothing.
+    """
+    needs = demands > 0
+    present, missing = needs.any(axis=1), needs & (pool == 0)
+    served = present & ~missing.any(axis=1)
+    tasks, drf_tasks, stops = 0 * psi, 0 * psi, np.where(present, missing.argmax(axis=1), IDLE)
+    if served.any():
+        need, factor, some = demands[served], psi[served], np.where(pool > 0, pool, 1)
+        drf_tasks[served], ends = fill(need, some)
+        if grant == "scaled":
+            found = scaled(need, factor, some, drf_tasks[served], ends)
+        elif grant == "weighted":
+            found = weighted(need, factor, some)
+        else:
+            found = capped(need, factor, some, int(present.sum()))
+        tasks[served], stops[served] = found
+    return tasks, drf_tasks, stops
+
+
+def scaled(demands: Array, psi: Array, pool: Array, drf_tasks: Array, stops: Array) -> tuple[Array, Array]:
+    """Give psi times the DRF amount, equation (7); what is withheld lies idle, and then nothing stops anybody."""
+    tasks = psi * drf_tasks
+    idle = tasks @ demands < pool * (1 - NEAR)
+    return tasks, np.where(idle[stops] | (psi == 0), UNSTOPPED, stops)
+
+
+def weighted(demands: Array, psi: Array, pool: Array) -> tuple[Array, Array]:
+    """Give DRF with weights psi; a node without credit gets nothing."""
+    some = psi > 0
+    tasks, stops = 0 * psi, np.full(len(psi), UNSTOPPED)
+    if some.any():
+        tasks[some], stops[some] = fill(demands[some], pool, psi[some] / psi.max(), blamed="credit_factor")
+    return tasks, stops
+
+
+def capped(demands: Array, psi: Array, pool: Array, present: int) -> tuple[Array, Array]:
+    """Give a punished node psi times what it could run alone on an equal part; DRF shares the rest among the others."""
+    cap = psi / (demands / pool).max(axis=1) / present
+    punished = psi < 1
+    tasks, stops = fill(demands, pool, max_tasks=np.where(punished, cap, np.inf))
+    return np.where(punished, cap, tasks), np.where(punished, OWN, stops)
 
 
 def fill(
@@ -54,50 +125,118 @@ def fill(
     return levels * rate, stops
 
 
-def scaled(demands: Array, psi: Array, pool: Array, drf_tasks: Array, stops: Array) -> tuple[Array, Array]:
-    """Give psi times the DRF amount, equation (7); what is withheld lies idle, and then nothing stops anybody."""
-    tasks = psi * drf_tasks
-    idle = tasks @ demands < pool * (1 - NEAR)
-    return tasks, np.where(idle[stops] | (psi == 0), UNSTOPPED, stops)
+# -------------------------------------------------------------------------------------------------------- a phase ends
 
 
-def weighted(demands: Array, psi: Array, pool: Array) -> tuple[Array, Array]:
-    """Give DRF with weights psi; who has no credit gets nothing."""
-    some = psi > 0
-    tasks, stops = 0 * psi, np.full(len(psi), UNSTOPPED)
-    if some.any():
-        tasks[some], stops[some] = fill(demands[some], pool, psi[some] / psi.max(), blamed="credit_factor")
-    return tasks, stops
+def end_phase(
+    rule: CreditRule, credit: Array, tasks: Array, demands: Array, capacities: Array, released: Array, rho: Array
+) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
+    """End a phase, or each of several: release ratios eta, (5), what is held, the credit after, (6), who complied."""
+    each = one_ratio(released, demands, capacities, rule.ratio)
+    eta = np.where(tasks > 0, each, 1)  # nothing granted, nothing held
+    held = (tasks[..., None] * demands * (1 - released)).sum(axis=-2)
+    return eta, held, *rule.settle(credit, eta, rho)
 
 
-def capped(demands: Array, psi: Array, pool: Array, present: int) -> tuple[Array, Array]:
-    """Give who is punished psi times what it could run alone on an equal part; DRF shares the rest among the others."""
-    cap = psi / (demands / pool).max(axis=1) / present
-    punished = psi < 1
-    tasks, stops = fill(demands, pool, max_tasks=np.where(punished, cap, np.inf))
-    return np.where(punished, cap, tasks), np.where(punished, OWN, stops)
-
-
-def grant_phase(demands: Array, psi: Array, pool: Array, grant: Grant) -> tuple[Array, Array, NDArray[np.int64]]:
-    """Share out a phase among nodes with credit factors psi: tasks, DRF tasks, and what stops each.
-
-    Who is not present, or needs a resource of which nothing is there, gets nothing.
-    """
+def one_ratio(each: Array, demands: Array, capacities: Array, how: Ratio) -> Array:
+    """Make one release ratio a node, (..., n), of those of the resources that it needs, (..., n, m), or of one."""
+    if each.shape[-1] == 1:
+        return each[..., 0]
     needs = demands > 0
-    present, missing = needs.any(axis=1), needs & (pool == 0)
-    served = present & ~missing.any(axis=1)
-    tasks, drf_tasks, stops = 0 * psi, 0 * psi, np.where(present, missing.argmax(axis=1), IDLE)
-    if served.any():
-        rows, part, left = demands[served], psi[served], np.where(pool > 0, pool, 1)
-        plain, ends = fill(rows, left)
-        if grant == "scaled":
-            found, ends = scaled(rows, part, left, plain, ends)
-        elif grant == "weighted":
-            found, ends = weighted(rows, part, left)
-        else:
-            found, ends = capped(rows, part, left, int(present.sum()))
-        tasks[served], drf_tasks[served], stops[served] = found, plain, ends
-    return tasks, drf_tasks, stops
+    if how == "least":
+        return np.where(needs, each, 1).min(axis=-1)
+    if how == "mean":
+        return np.where(needs, each, 0).sum(axis=-1) / np.maximum(needs.sum(axis=-1), 1)
+    dominant = (demands / capacities).argmax(axis=-1)[..., None]
+    return np.take_along_axis(each, dominant, axis=-1)[..., 0]
+
+
+@dataclass(frozen=True)
+class CreditRule:
+    """How credit moves and what it does; checked on construction, equal and hashed by value.
+
+    Attributes
+    ----------
+    rho : float or tuple
+        Part of its grant, in [0, 1], that a node must release to comply: one number, one a node (shape (n,)), or for
+        whole runs (T, n) or (T, 1), such as one threshold a phase and priority.
+    step_up, step_down : float
+        What a phase adds to the credit of a node that complied, and takes from one that did not; at least 0.
+    initial_credit : float
+        C_0, positive: the credit at the start, and the credit at which nothing is withheld.
+    credit_cap, credit_floor : float
+        Credit stays between them; floor <= C_0 <= cap. The paper's "(C_i < C_0)" beside psi = C_i / C_0 may be a range
+        or a case. The default ``"initial"`` is the range: the cap is C_0, and that number stands here. ``None`` is the
+        case: no cap, and psi = 1 above C_0.
+    held : {"returns", "stays"}
+        Whether what is not released is back in the next phase's pool, or is missing there and back one phase later.
+    grant : {"scaled", "weighted", "capped"}
+        What credit does; see :func:`fairbook.grant_tasks`.
+    penalty : {"step", "graded"}
+        Whether a node that does not comply loses ``step_down``, or ``step_down`` times the part it held.
+    ratio : {"least", "mean", "dominant"}
+        How ratios given for each resource become one number: the smallest, the mean, or that of the dominant resource;
+        over the resources that the node needs.
+    """
+
+    rho: Any = 0.75
+    step_up: float = 0.1
+    step_down: float = 0.1
+    initial_credit: float = 1.0
+    credit_cap: Any = "initial"
+    credit_floor: float = 0.0
+    held: Held = "returns"
+    grant: Grant = "scaled"
+    penalty: Penalty = "step"
+    ratio: Ratio = "least"
+
+    def __post_init__(self) -> None:
+        rho = as_floats(self.rho, "rho", (0, 1, 2), "must be one number, one a node, or (T, n) of them")
+        check_fractions(rho, "rho")
+        start = as_positive(self.initial_credit, "initial_credit")
+        initial = isinstance(self.credit_cap, str) and self.credit_cap == "initial"
+        cap = self.initial_credit if initial else self.credit_cap
+        kept = {
+            "rho": (_tuples(rho.tolist()), None),
+            "step_up": (as_number(self.step_up, "step_up", 0.0, LARGEST), self.step_up),
+            "step_down": (as_number(self.step_down, "step_down", 0.0, LARGEST), self.step_down),
+            "initial_credit": (start, self.initial_credit),
+            "credit_floor": (as_number(self.credit_floor, "credit_floor", 0.0, start), self.credit_floor),
+            "credit_cap": (None if cap is None else as_number(cap, "credit_cap", start, LARGEST), cap),
+        }
+        for name, (number, given) in kept.items():
+            object.__setattr__(self, name, given if isinstance(given, Fraction) else number)
+        for name, kind in (("held", Held), ("grant", Grant), ("penalty", Penalty), ("ratio", Ratio)):
+            check_choice(getattr(self, name), name, kind)
+
+    def factor(self, credit: Array) -> Array:
+        """Give the credit factor psi = min(1, C / C_0)."""
+        return np.minimum(credit, self.initial_credit) / self.initial_credit
+
+    def settle(self, credit: Array, released: Array, rho: Any) -> tuple[Array, NDArray[np.bool_]]:
+        """Give the credit after a phase, and who complied. Arrays of shape (n,); cost O(n).
+
+        A ratio within 1e-12 of its threshold meets it.
+        """
+        complied = released >= np.asarray(rho) - NEAR
+        lost = self.step_down * (1 - released) if self.penalty == "graded" else self.step_down
+        after = np.where(complied, credit + self.step_up, np.maximum(credit - lost, self.credit_floor))
+        marks = [self.initial_credit, self.credit_floor]
+        if self.credit_cap is not None:
+            after = np.minimum(after, self.credit_cap)
+            marks.append(self.credit_cap)
+        near = min([SNAP * self.initial_credit, *(step / 1000 for step in (self.step_up, self.step_down) if step > 0)])
+        for mark in marks:
+            after = np.where(np.abs(after - mark) <= near, mark, after)
+        return after, complied
+
+
+def _tuples(values: Any) -> Any:
+    """Make tuples of nested lists."""
+    return tuple(map(_tuples, values)) if isinstance(values, list) else values
+
+
+# ----------------------------------------------------------------------------------------------------- around the rule
 
 
 def grant_tasks_rule(demands: Any, credit_factor: Any, *, capacities: Any = None, grant: Grant = "scaled") -> list[Any]:
@@ -114,7 +253,19 @@ def grant_tasks_rule(demands: Any, credit_factor: Any, *, capacities: Any = None
     return grant_phase(need, fractions(credit_factor), pool, grant)[0].tolist()
 
 
-# ------------------------------------------------------------------------------------------------- around the rule
+def as_ratios(values: Any, argument: str, users: Names | None, shapes: tuple[tuple[int, ...], ...]) -> FloatArray:
+    """Check parts between 0 and 1 of one of some shapes; a Series, and the columns of a DataFrame, go by name."""
+    if isinstance(values, pd.Series):
+        values = reordered(values, users, argument, "users")
+    elif isinstance(values, pd.DataFrame):
+        order = order_of(labels_of(values.columns, f"{argument}.columns"), users, f"{argument}.columns", "users")
+        values = values if order is None else values.iloc[:, order]
+    rule = f"must be one number, or have one of the shapes {', '.join(map(str, shapes[1:]))}"
+    ratios = as_floats(values, argument, (0, 1, 2, 3), rule)
+    check_fractions(ratios, argument)
+    if ratios.shape not in shapes:
+        raise InvalidInput(argument, rule, f"shape {ratios.shape}")
+    return ratios
 
 
 def grant_faults(

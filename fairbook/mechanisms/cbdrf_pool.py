@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.cbdrf_phase import Grants, as_grants, grant_phase
-from fairbook.mechanisms.cbdrf_run import CreditRule, as_ratios, left, one_ratio
+from fairbook.mechanisms.cbdrf_phase import CreditRule, Grants, as_grants, as_ratios, end_phase, grant_phase, pool_of
 from fairbook.mechanisms.pools import CreditPool
 from fairbook.model.inputs import FloatArray
 
@@ -69,7 +68,7 @@ class CbDrf(CreditPool):
     @property
     def pool(self) -> FloatArray:
         """What this phase has to share, shape (m,): less than 1e-12 of a capacity counts as nothing."""
-        return left(self._capacities, self._held, self.rule.held)
+        return pool_of(self._capacities, self._held, self.rule.held)
 
     def phase(self, demands: Any) -> Grants:
         """Share out this phase.
@@ -110,15 +109,13 @@ class CbDrf(CreditPool):
         """
         if self._granted is None:
             raise InvalidInput("ratios", "must wait: nothing has been shared out in this phase", f"phase {self.phases}")
-        tasks, need = self._granted.tasks, self._granted.demands
-        n, m = need.shape
+        n, m = self._granted.demands.shape
         if isinstance(ratios, pd.DataFrame):
             ratios = self._matched(ratios, "ratios").values
         part = as_ratios(ratios, "ratios", self._users, ((), (n,), (n, m)))
         part = part if part.ndim == 2 else np.broadcast_to(part, n)[:, None]
         threshold = as_ratios(self.rule.rho if rho is None else rho, "rho", self._users, ((), (n,)))
-        eta = np.where(tasks > 0, one_ratio(part, need, self._capacities, self.rule.ratio), 1)
-        self._credit, _ = self.rule.settle(self._credit, eta, threshold)
-        self._held = (tasks[:, None] * need * (1 - part)).sum(axis=0)
+        granted = self._granted.tasks, self._granted.demands, self._capacities
+        _, self._held, self._credit, _ = end_phase(self.rule, self._credit, *granted, part, threshold)
         self._granted = None
         self.phases += 1
