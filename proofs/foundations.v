@@ -1,9 +1,8 @@
 (* Dominant resource fairness: any number of users and resources, real numbers, zero demands, bounds and weights. *)
-From Coq Require Import Reals Lra Lia Arith List.
+From Coq Require Import List.
 From proofs Require Import sums lemmas.
 Import ListNotations.
 Local Open Scope R_scope.
-
 (* {model} *)
 Record pool := Pool {
   n : nat; m : nat;           (* users and resources, numbered from 0 *)
@@ -11,331 +10,301 @@ Record pool := Pool {
   w : nat -> R;               (* weight *)
   b : nat -> option R         (* bound on the level; None: no bound *)
 }.
-
 Definition within x (u : option R) := match u with Some v => x <= v | None => True end.
 
 Record model (P : pool) : Prop := {
-  weight_ge0 : forall i, (i < n P)%nat -> 0 <= w P i;
-  weightless : forall i, (i < n P)%nat -> w P i = 0 -> b P i = Some 0;   (* who is absent gets nothing *)
+  weight_ge0 : ∀ i < n P, 0 <= w P i;
+  weightless : ∀ i < n P, w P i = 0 -> b P i = Some 0;   (* who is absent gets nothing *)
   rate_ge0 : forall i j, 0 <= a P i j;
   rate_le : forall i j, (i < n P)%nat -> a P i j <= w P i;
-  dominant : forall i, (i < n P)%nat -> exists k, (k < m P)%nat /\ a P i k = w P i;
-  bound_ge0 : forall i, (i < n P)%nat -> within 0 (b P i)
+  dominant : ∀ i < n P, ∃ k < m P, a P i k = w P i;
+  bound_ge0 : ∀ i < n P, within 0 (b P i)
 }.
-
 Definition use P (y : nat -> R) j := Σ i < n P, a P i j * y i.
 
 (* y lies in the set P of the page *)
 Definition feasible P (y : nat -> R) :=
-  (forall i, (i < n P)%nat -> 0 <= y i) /\ (forall i, (i < n P)%nat -> within (y i) (b P i)) /\
-  (forall j, (j < m P)%nat -> use P y j <= 1).
-
+  (∀ i < n P, 0 <= y i) /\ (∀ i < n P, within (y i) (b P i)) /\
+  (∀ j < m P, use P y j <= 1).
 Definition fair P y := max_min (n P) (feasible P) y.
-
 Definition bottleneck P y i j := (j < m P)%nat /\ use P y j = 1 /\ 0 < a P i j /\
-  forall h, (h < n P)%nat -> 0 < a P h j -> y h <= y i.
+  ∀ h < n P, 0 < a P h j -> y h <= y i.
 
 (* 1 of the certificate *)
-Definition certified P y := forall i, (i < n P)%nat -> b P i = Some (y i) \/ exists j, bottleneck P y i j.
-
+Definition certified P y := ∀ i < n P, b P i = Some (y i) \/ exists j, bottleneck P y i j.
 Definition leximin P y := lexicographically_max_min (n P) (feasible P) y.
 (* {end} *)
 
 (* ------------------------------------------------------------------------------------------------ certificate *)
 (* {thm-foundations-certificate} 1 implies 2 *)
 Theorem certified_fair P y : model P -> certified P y -> fair P y.
-Proof.
-intros M Cy y' [_ [B' F']] i I G. destruct (Cy i I) as [E|[j [J [U [A H]]]]].
-- specialize (B' i I); rewrite E in B'; simpl in B'; lra.
-- destruct (exchange (n P) (fun h => a P h j * y' h) (fun h => a P h j * y h) i) as [h [K [_ L]]]; auto.
-  + change (use P y' j <= use P y j). rewrite U; auto.
-  + simpl; nra.
-  + apply factor in L; [|apply rate_ge0; auto]. exists h; split; [auto|split; [apply L|apply H; [auto|apply L]]].
-Qed.
-
+Proof. intros M Cy y' [_ [B' F']] i I G. destruct (Cy i I) as [E|[j [J [U [A H]]]]].
+  - specialize (B' i I); rewrite E in B'; simpl in B'; lra.
+  - destruct (exchange (n P) (fun h => a P h j * y' h) (fun h => a P h j * y h) i) as [h [K [_ L]]]; auto.
+    + change (use P y' j <= use P y j). rewrite U; auto.
+    + simpl; nra.
+    + apply factor in L; [|apply rate_ge0; auto]. exists h; split; [auto|split; [apply L|apply H; [auto|apply L]]]. Qed.
 (* {thm-foundations-certificate} 2 implies 3 *)
 Theorem fair_is_leximin P y : feasible P y -> fair P y -> leximin P y.
 Proof. apply max_min_is_leximin. Qed.
-
 (* {thm-foundations-certificate} at most one *)
-Theorem unique P y y' : feasible P y -> feasible P y' -> fair P y -> leximin P y' -> forall i, (i < n P)%nat -> y i = y' i.
+Theorem unique P y y' : feasible P y -> feasible P y' -> fair P y -> leximin P y' -> ∀ i < n P, y i = y' i.
 Proof. intros F F'; apply only_one; auto. Qed.
-
 (* ------------------------------------------------------------------------------------------------ existence *)
 (* Of finitely many lines that do not fall and lie at or below 1 at x, one that rises reaches 1 first. *)
-Lemma first_to_end K (c g : nat -> R) x : (forall k, (k < K)%nat -> 0 <= g k /\ c k + g k * x <= 1) ->
-  (exists k, (k < K)%nat /\ 0 < g k) ->
-  exists z, x <= z /\ (forall k, (k < K)%nat -> c k + g k * z <= 1) /\ exists k, (k < K)%nat /\ 0 < g k /\ c k + g k * z = 1.
-Proof.
-intros H S. destruct (least K (fun k => 0 < g k) (fun k => (1 - c k) / g k)) as [k [Kk [G L]]]; auto.
-{ intros k; destruct (Rlt_le_dec 0 (g k)); [left; auto|right; lra]. }
-exists ((1 - c k) / g k). assert (E : c k + g k * ((1 - c k) / g k) = 1) by (field; lra).
-destruct (H k Kk) as [_ Hk]. split; [|split; [|exists k; auto]].
-- apply Rmult_le_reg_l with (g k); lra.
-- intros q Q; destruct (H q Q) as [[Gq|Z] Hq]; [|rewrite <- Z in *; lra].
-  specialize (L q Q Gq); simpl in L. assert (c q + g q * ((1 - c q) / g q) = 1) by (field; lra).
-  apply Rmult_le_compat_l with (r := g q) in L; lra.
-Qed.
-
+Lemma first_to_end K (c g : nat -> R) x : (∀ k < K, 0 <= g k /\ c k + g k * x <= 1) -> (∃ k < K, 0 < g k) -> exists z,
+  x <= z /\ (∀ k < K, c k + g k * z <= 1) /\ ∃ k < K, 0 < g k /\ c k + g k * z = 1.
+Proof. intros H S. destruct (least K (fun k => 0 < g k) (fun k => (1 - c k) / g k)) as [k [Kk [G L]]]; auto.
+  { intros k; destruct (Rlt_le_dec 0 (g k)); [left; auto|right; lra]. }
+  exists ((1 - c k) / g k). assert (E : c k + g k * ((1 - c k) / g k) = 1) by (field; lra).
+  destruct (H k Kk) as [_ Hk]. split; [|split; [|exists k; auto]].
+  - apply Rmult_le_reg_l with (g k); lra.
+  - intros q Q; destruct (H q Q) as [[Gq|Z] Hq]; [|rewrite <- Z in *; lra]. specialize (L q Q Gq); simpl in L.
+    assert (c q + g q * ((1 - c q) / g q) = 1) by (field; lra). apply Rmult_le_compat_l with (r := g q) in L; lra. Qed.
 Definition pick {p} (d : dec p) (i : nat) (x z : R) := if d i then x else z.
 
 (* Who has stopped keeps s, who rises is at x. *)
-Lemma pour P : model P -> forall fuel (p : nat -> Prop) (d : dec p) s x,
-  (length (filter (fun i => if d i then false else true) (seq 0 (n P))) <= fuel)%nat ->
-  0 <= x -> feasible P (fun i => pick d i (s i) x) -> (forall i, (i < n P)%nat -> p i -> s i <= x) ->
-  (forall i, (i < n P)%nat -> p i -> b P i = Some (s i) \/ exists j, (j < m P)%nat /\ 0 < a P i j /\
-     use P (fun h => pick d h (s h) x) j = 1 /\ forall h, (h < n P)%nat -> 0 < a P h j -> p h /\ s h <= s i) ->
-  exists y, feasible P y /\ certified P y.
-Proof.
-intros M; induction fuel as [|fuel IH]; intros p d s x Few X F Low Why.
-all: set (y := fun i => pick d i (s i) x) in *.
-all: destruct (Nat.eq_dec (length (filter (fun i => if d i then false else true) (seq 0 (n P)))) 0) as [Z|NZ]; [|try lia].
-1, 2: exists y; split; [auto|]; intros i I.
-1, 2: assert (all : forall h, (h < n P)%nat -> p h) by (intros h H; destruct (d h) as [|N] eqn:E; [auto|exfalso];
-  apply length_zero_iff_nil in Z; assert (Q : In h (filter (fun i => if d i then false else true) (seq 0 (n P))))
-  by (apply filter_In; split; [apply in_seq; lia|rewrite E; auto]); rewrite Z in Q; destruct Q).
-1, 2: assert (ys : forall h, (h < n P)%nat -> y h = s h) by (intros h H; unfold y, pick; destruct (d h); [auto|specialize (all h H); tauto]).
-1, 2: rewrite ys by auto; destruct (Why i I (all i I)) as [E|[j [J [A [U H]]]]]; [left; auto|right; exists j; repeat split; auto].
-1, 2: intros h Hh Ah; rewrite !ys by auto; apply H; auto.
-(* the next thing that ends: a resource, or somebody's bound *)
-set (r := fun i => pick d i 0 1).
-set (c := fun k => if lt_dec k (m P) then Σ i < n P, a P i k * pick d i (s i) 0
-  else match b P (k - m P) with Some u => if d (k - m P)%nat then 0 else 1 - u | None => 0 end).
-set (g := fun k => if lt_dec k (m P) then Σ i < n P, a P i k * r i
-  else match b P (k - m P) with Some u => if d (k - m P)%nat then 0 else 1 | None => 0 end).
-assert (split_use : forall z j, use P (fun i => pick d i (s i) z) j = (Σ i < n P, a P i j * pick d i (s i) 0) + (Σ i < n P, a P i j * r i) * z).
-{ intros z j; unfold use; rewrite <- sum_mul, <- sum_plus; apply sum_ext; intros i _; unfold r, pick; destruct (d i); lra. }
-assert (some : exists i, (i < n P)%nat /\ ~ p i).
-{ destruct (filter (fun i => if d i then false else true) (seq 0 (n P))) as [|i t] eqn:E; [simpl in NZ; lia|].
-  assert (Q : In i (filter (fun i => if d i then false else true) (seq 0 (n P)))) by (rewrite E; left; auto).
-  apply filter_In in Q as [Q D]; apply in_seq in Q; exists i; split; [lia|]. destruct (d i); [discriminate|auto]. }
-destruct F as [F0 [Fb Fu]].
-assert (r0 : forall i, 0 <= r i) by (intros i; unfold r, pick; destruct (d i); lra).
-destruct (first_to_end (m P + n P) c g x) as [z [Xz [Hz [k [Kk [Gk Ek]]]]]].
-{ intros k Kk; unfold c, g; destruct (lt_dec k (m P)) as [L|L].
-  - split; [apply sum_ge0; intros; apply Rmult_le_pos; [apply rate_ge0; auto|auto]|rewrite <- split_use; apply Fu; auto].
-  - destruct (b P (k - m P)) as [u|] eqn:E; [|lra]. specialize (Fb (k - m P)%nat ltac:(lia)); rewrite E in Fb; unfold y, pick in Fb.
-    simpl in Fb; destruct (d (k - m P)%nat); lra. }
-{ destruct some as [i [I N]]. destruct (Rle_lt_or_eq_dec _ _ (weight_ge0 P M i I)) as [W|W].
-  - destruct (dominant P M i I) as [j [J D]]; exists j; split; [lia|]. unfold g.
-    destruct (lt_dec j (m P)); [|lia]. apply sum_gt0 with i; auto.
-    + intros; apply Rmult_le_pos; [apply rate_ge0; auto|auto].
-    + rewrite D; unfold r, pick; destruct (d i); [tauto|lra].
-  - exists (m P + i)%nat; split; [lia|]. unfold g. destruct (lt_dec (m P + i) (m P)); [lia|].
-    replace (m P + i - m P)%nat with i by lia. rewrite (weightless P M i I) by auto. destruct (d i); [tauto|lra]. }
-set (t := fun i => pick d i (s i) z).
-set (done := fun i => p i \/ b P i = Some z \/ exists j, (j < m P)%nat /\ 0 < a P i j /\ use P t j = 1).
-assert (D' : dec done).
-{ intros i; unfold done. destruct (d i) as [|N]; [left; auto|].
-  assert (B : {b P i = Some z} + {b P i <> Some z}).
-  { destruct (b P i) as [u|]; [|right; discriminate]. destruct (Req_EM_T u z) as [->|Q]; [left; auto|right; congruence]. }
-  destruct B as [B|B]; [left; auto|].
-  assert (S : {exists j, (j < m P)%nat /\ 0 < a P i j /\ use P t j = 1} + {~ exists j, (j < m P)%nat /\ 0 < a P i j /\ use P t j = 1}).
-  { apply (dec_ex (m P) (fun j => 0 < a P i j /\ use P t j = 1)). intros j.
-    destruct (Rlt_dec 0 (a P i j)), (Req_EM_T (use P t j) 1); [left; auto|right..]; tauto. }
-  destruct S as [S|S]; [left; auto|right; intros [|[|]]; auto]. }
-assert (same : forall i, pick D' i (t i) z = t i).
-{ intros i; unfold t, pick. destruct (D' i) as [|N]; [auto|]. destruct (d i); [exfalso; apply N; left; auto|auto]. }
-assert (useS : forall j, use P (fun h => pick D' h (t h) z) j = use P t j) by (intros j; unfold use; apply sum_ext; intros; rewrite same; auto).
-apply (IH done D' t z).
-- (* one more has stopped *)
-  assert (new : exists i, (i < n P)%nat /\ ~ p i /\ done i).
-  { unfold c, g in *; destruct (lt_dec k (m P)) as [L|L].
-    - rewrite <- split_use in Ek. apply sum_gt0_inv in Gk as [i [I G]].
-      exists i; split; [auto|]. unfold r, pick in G; destruct (d i) as [|N]; [lra|]. split; [auto|]. right; right; exists k; repeat split; auto; lra.
-    - destruct (b P (k - m P)) as [u|] eqn:E; [|lra]. destruct (d (k - m P)%nat) as [|N]; [lra|].
-      exists (k - m P)%nat; repeat split; [lia|auto|]. right; left; rewrite E; f_equal; lra. }
-  destruct new as [i [I [N Di]]].
-  assert (Lt : (length (filter (fun i => if D' i then false else true) (seq 0 (n P))) < length (filter (fun i => if d i then false else true) (seq 0 (n P))))%nat).
-  { apply filter_lt with i; [| apply in_seq; lia| destruct (D' i); tauto | destruct (d i); tauto].
-    intros h _; destruct (D' h) as [|Nh]; [discriminate|]. destruct (d h); [exfalso; apply Nh; left; auto|auto]. }
-  lia.
-- lra.
-- split; [|split]; intros i I; [| |rewrite useS].
-  1, 2: rewrite same; unfold t, pick; specialize (F0 i I); specialize (Fb i I); unfold y, pick in F0, Fb; destruct (d i); auto; try lra.
-  + destruct (b P i) as [u|] eqn:E; simpl; auto. specialize (Hz (m P + i)%nat ltac:(lia)). unfold c, g in Hz.
-    destruct (lt_dec (m P + i) (m P)); [lia|]. replace (m P + i - m P)%nat with i in Hz by lia. rewrite E in Hz. destruct (d i); [tauto|lra].
-  + unfold t; rewrite split_use. specialize (Hz i ltac:(lia)). unfold c, g in Hz; destruct (lt_dec i (m P)); [auto|lia].
-- intros i I _; unfold t, pick; destruct (d i) as [Pi|]; [specialize (Low i I Pi); lra|lra].
-- intros i I Di. assert (ti : t i <= z) by (unfold t, pick; destruct (d i) as [Pi|]; [specialize (Low i I Pi); lra|lra]).
-  destruct (d i) as [Pi|N].
-  + assert (Ti : t i = s i) by (unfold t, pick; destruct (d i); tauto). rewrite Ti.
-    destruct (Why i I Pi) as [E|[j [J [A [U H]]]]]; [left; auto|right; exists j; repeat split; auto].
-    * rewrite useS, <- U. unfold use; apply sum_ext; intros h Hh. destruct (Req_dec (a P h j) 0) as [->|Ah]; [lra|].
-      pose proof (rate_ge0 P M h j). destruct (H h Hh ltac:(lra)) as [Ph _]. unfold t, y, pick; destruct (d h); tauto.
-    * left; apply H; auto.
-    * destruct (H h H0 H1) as [Ph L]. unfold t, pick; destruct (d h); [auto|tauto].
-  + assert (Ti : t i = z) by (unfold t, pick; destruct (d i); tauto).
-    destruct Di as [|[B|[j [J [A U]]]]]; [tauto|left; rewrite Ti; auto|right; exists j; repeat split; auto].
-    * rewrite useS; auto.
-    * right; right; exists j; auto.
-    * rewrite Ti. unfold t, pick; destruct (d h) as [Ph|]; [specialize (Low h H Ph); lra|lra].
-Qed.
-
-(* {thm-foundations-filling} there is a vector that progressive filling ends with: feasible, with a reason for everybody *)
+Lemma pour P : model P -> forall fuel (p : nat -> Prop) (d : dec p) s x, (length (filter (fun i => if d i then false
+  else true) (seq 0 (n P))) <= fuel)%nat -> 0 <= x -> feasible P (fun i => pick d i (s i) x) -> (∀ i < n P, p i ->
+  s i <= x) -> (∀ i < n P, p i -> b P i = Some (s i) \/ ∃ j < m P, 0 < a P i j /\
+  use P (fun h => pick d h (s h) x) j = 1 /\ ∀ h < n P, 0 < a P h j -> p h /\ s h <= s i) -> exists y, feasible P y /\
+  certified P y.
+Proof. intros M; induction fuel as [|fuel IH]; intros p d s x Few X F Low Why.
+  all: set (y := fun i => pick d i (s i) x) in *.
+  all: destruct (Nat.eq_dec (length (filter (fun i => if d i then false else true) (seq 0 (n P)))) 0) as [Z|NZ];
+    [|try lia].
+  1, 2: exists y; split; [auto|]; intros i I.
+  1, 2: assert (all : ∀ h < n P, p h) by (intros h H; destruct (d h) as [|N] eqn:E; [auto|exfalso];
+    apply length_zero_iff_nil in Z; assert (Q : In h (filter (fun i => if d i then false else true) (seq 0 (n P))))
+    by (apply filter_In; split; [apply in_seq; lia|rewrite E; auto]); rewrite Z in Q; destruct Q).
+  1, 2: assert (ys : ∀ h < n P, y h = s h) by (intros h H; unfold y, pick; destruct (d h); [auto|specialize (all h H);
+    tauto]).
+  1, 2: rewrite ys by auto; destruct (Why i I (all i I)) as [E|[j [J [A [U H]]]]]; [left; auto|right; exists j;
+    repeat split; auto].
+  1, 2: intros h Hh Ah; rewrite !ys by auto; apply H; auto.
+  (* the next thing that ends: a resource, or somebody's bound *)
+  set (r := fun i => pick d i 0 1). set (c := fun k => if lt_dec k (m P) then Σ i < n P, a P i k * pick d i (s i)
+  0 else match b P (k - m P) with Some u => if d (k - m P)%nat then 0 else 1 - u | None => 0 end).
+  set (g := fun k => if lt_dec k (m P) then Σ i < n P, a P i k * r i else match b P (k - m P)
+  with Some u => if d (k - m P)%nat then 0 else 1 | None => 0 end).
+  assert (split_use : forall z j, use P (fun i => pick d i (s i) z) j = (Σ i < n P, a P i j * pick d i (s i) 0)
+  + (Σ i < n P, a P i j * r i) * z). { intros z j; unfold use; rewrite <- sum_mul, <- sum_plus; apply sum_ext;
+  intros i _; unfold r, pick; destruct (d i); lra. } assert (some : ∃ i < n P, ~ p i).
+  { destruct (filter (fun i => if d i then false else true) (seq 0 (n P))) as [|i t] eqn:E; [simpl in NZ; lia|].
+    assert (Q : In i (filter (fun i => if d i then false else true) (seq 0 (n P)))) by (rewrite E; left; auto).
+    apply filter_In in Q as [Q D]; apply in_seq in Q; exists i; split; [lia|]. destruct (d i); [discriminate|auto]. }
+  destruct F as [F0 [Fb Fu]]. assert (r0 : forall i, 0 <= r i) by (intros i; unfold r, pick; destruct (d i); lra).
+  destruct (first_to_end (m P + n P) c g x) as [z [Xz [Hz [k [Kk [Gk Ek]]]]]].
+  { intros k Kk; unfold c, g; destruct (lt_dec k (m P)) as [L|L].
+    - split; [apply sum_ge0; intros; apply Rmult_le_pos; [apply rate_ge0; auto|auto]|rewrite <- split_use; apply Fu;
+      auto].
+    - destruct (b P (k - m P)) as [u|] eqn:E; [|lra]. specialize (Fb (k - m P)%nat ltac:(lia)); rewrite E in Fb;
+      unfold y, pick in Fb. simpl in Fb; destruct (d (k - m P)%nat); lra. }
+  { destruct some as [i [I N]]. destruct (Rle_lt_or_eq_dec _ _ (weight_ge0 P M i I)) as [W|W].
+    - destruct (dominant P M i I) as [j [J D]]; exists j; split; [lia|]. unfold g.
+      destruct (lt_dec j (m P)); [|lia]. apply sum_gt0 with i; auto.
+      + intros; apply Rmult_le_pos; [apply rate_ge0; auto|auto].
+      + rewrite D; unfold r, pick; destruct (d i); [tauto|lra].
+    - exists (m P + i)%nat; split; [lia|]. unfold g. destruct (lt_dec (m P + i) (m P)); [lia|].
+      replace (m P + i - m P)%nat with i by lia. rewrite (weightless P M i I) by auto. destruct (d i); [tauto|lra]. }
+  set (t := fun i => pick d i (s i) z). set (done := fun i => p i \/ b P i = Some z \/ ∃ j < m P, 0 < a P i j /\
+  use P t j = 1). assert (D' : dec done).
+  { intros i; unfold done. destruct (d i) as [|N]; [left; auto|]. assert (B : {b P i = Some z} + {b P i <> Some z}).
+    { destruct (b P i) as [u|]; [|right; discriminate]. destruct (Req_EM_T u z) as [->|Q]; [left; auto|right;
+    congruence]. } destruct B as [B|B]; [left; auto|]. assert (S : {∃ j < m P, 0 < a P i j /\
+    use P t j = 1} + {~ ∃ j < m P, 0 < a P i j /\ use P t j = 1}).
+    { apply (dec_ex (m P) (fun j => 0 < a P i j /\ use P t j = 1)). intros j.
+      destruct (Rlt_dec 0 (a P i j)), (Req_EM_T (use P t j) 1); [left; auto|right..]; tauto. }
+    destruct S as [S|S]; [left; auto|right; intros [|[|]]; auto]. }
+  assert (same : forall i, pick D' i (t i) z = t i).
+  { intros i; unfold t, pick. destruct (D' i) as [|N]; [auto|]. destruct (d i); [exfalso; apply N; left; auto|auto]. }
+  assert (useS : forall j, use P (fun h => pick D' h (t h) z) j = use P t j) by (intros j; unfold use; apply sum_ext;
+  intros; rewrite same; auto). apply (IH done D' t z).
+  - (* one more has stopped *) assert (new : ∃ i < n P, ~ p i /\ done i).
+    { unfold c, g in *; destruct (lt_dec k (m P)) as [L|L].
+      - rewrite <- split_use in Ek. apply sum_gt0_inv in Gk as [i [I G]]. exists i; split; [auto|].
+        unfold r, pick in G; destruct (d i) as [|N]; [lra|]. split; [auto|].
+        right; right; exists k; repeat split; auto; lra.
+      - destruct (b P (k - m P)) as [u|] eqn:E; [|lra]. destruct (d (k - m P)%nat) as [|N]; [lra|].
+        exists (k - m P)%nat; repeat split; [lia|auto|]. right; left; rewrite E; f_equal; lra. }
+    destruct new as [i [I [N Di]]]. assert (Lt : (length (filter (fun i => if D' i then false else true) (seq 0 (n P)))
+    < length (filter (fun i => if d i then false else true) (seq 0 (n P))))%nat).
+    { apply filter_lt with i; [| apply in_seq; lia| destruct (D' i); tauto | destruct (d i); tauto].
+    intros h _; destruct (D' h) as [|Nh]; [discriminate|]. destruct (d h); [exfalso; apply Nh; left; auto|auto]. } lia.
+  - lra.
+  - split; [|split]; intros i I; [| |rewrite useS].
+    1, 2: rewrite same; unfold t, pick; specialize (F0 i I); specialize (Fb i I); unfold y, pick in F0, Fb;
+      destruct (d i); auto; try lra.
+    + destruct (b P i) as [u|] eqn:E; simpl; auto. specialize (Hz (m P + i)%nat ltac:(lia)). unfold c, g in Hz.
+      destruct (lt_dec (m P + i) (m P)); [lia|]. replace (m P + i - m P)%nat with i in Hz by lia. rewrite E in Hz.
+      destruct (d i); [tauto|lra].
+    + unfold t; rewrite split_use. specialize (Hz i ltac:(lia)). unfold c, g in Hz; destruct (lt_dec i (m P));
+      [auto|lia].
+  - intros i I _; unfold t, pick; destruct (d i) as [Pi|]; [specialize (Low i I Pi); lra|lra].
+  - intros i I Di. assert (ti : t i <= z) by (unfold t, pick; destruct (d i) as [Pi|]; [specialize (Low i I Pi);
+    lra|lra]). destruct (d i) as [Pi|N].
+    + assert (Ti : t i = s i) by (unfold t, pick; destruct (d i); tauto). rewrite Ti.
+      destruct (Why i I Pi) as [E|[j [J [A [U H]]]]]; [left; auto|right; exists j; repeat split; auto].
+      * rewrite useS, <- U. unfold use; apply sum_ext; intros h Hh. destruct (Req_dec (a P h j) 0) as [->|Ah]; [lra|].
+        pose proof (rate_ge0 P M h j). destruct (H h Hh ltac:(lra)) as [Ph _]. unfold t, y, pick; destruct (d h); tauto.
+      * left; apply H; auto.
+      * destruct (H h H0 H1) as [Ph L]. unfold t, pick; destruct (d h); [auto|tauto].
+    + assert (Ti : t i = z) by (unfold t, pick; destruct (d i); tauto).
+      destruct Di as [|[B|[j [J [A U]]]]]; [tauto|left; rewrite Ti; auto|right; exists j; repeat split; auto].
+      * rewrite useS; auto.
+      * right; right; exists j; auto.
+      * rewrite Ti. unfold t, pick; destruct (d h) as [Ph|]; [specialize (Low h H Ph); lra|lra]. Qed.
+(* {thm-foundations-filling} there is a vector that progressive filling ends with:
+   feasible, with a reason for everybody *)
 Theorem filling P : model P -> exists y, feasible P y /\ certified P y.
-Proof.
-intros M. apply (pour P M (n P) (fun _ => False) (fun _ => right (fun f : False => f)) (fun _ => 0) 0).
-- rewrite <- (seq_length (n P) 0) at 2. induction (seq 0 (n P)); simpl; lia.
-- lra.
-- split; [intros; unfold pick; lra|split; [intros; apply bound_ge0; auto|]].
-  intros j J; unfold use, pick. replace (Σ i < n P, a P i j * 0) with (Σ i < n P, 0 * a P i j) by (apply sum_ext; intros; lra).
-  rewrite sum_zero by (intros; lra). lra.
-- tauto.
-- tauto.
-Qed.
-
+Proof. intros M. apply (pour P M (n P) (fun _ => False) (fun _ => right (fun f : False => f)) (fun _ => 0) 0).
+  - rewrite <- (seq_length (n P) 0) at 2. induction (seq 0 (n P)); simpl; lia.
+  - lra.
+  - split; [intros; unfold pick; lra|split; [intros; apply bound_ge0; auto|]]. intros j J; unfold use, pick.
+    replace (Σ i < n P, a P i j * 0) with (Σ i < n P, 0 * a P i j) by (apply sum_ext; intros; lra).
+    rewrite sum_zero by (intros; lra). lra.
+  - tauto.
+  - tauto. Qed.
 (* {thm-foundations-certificate} 3 implies 1 *)
 Theorem leximin_certified P y : model P -> feasible P y -> leximin P y -> certified P y.
-Proof.
-intros M F L. destruct (filling P M) as [y' [F' C']].
-assert (E : forall i, (i < n P)%nat -> y' i = y i) by (apply unique; auto; apply certified_fair; auto).
-intros i I. destruct (C' i I) as [B|[j [J [U [A H]]]]]; [left; rewrite <- E; auto|right; exists j; repeat split; auto].
-- rewrite <- U; unfold use; apply sum_ext; intros; rewrite E; auto.
-- intros h K Ah; rewrite <- !E by auto; auto.
-Qed.
-
+Proof. intros M F L. destruct (filling P M) as [y' [F' C']]. assert (E : ∀ i < n P, y' i = y i) by (apply unique;
+  auto; apply certified_fair; auto). intros i I. destruct (C' i I) as [B|[j [J [U [A H]]]]]; [left; rewrite <- E;
+  auto|right; exists j; repeat split; auto].
+  - rewrite <- U; unfold use; apply sum_ext; intros; rewrite E; auto.
+  - intros h K Ah; rewrite <- !E by auto; auto. Qed.
 (* ------------------------------------------------------------------------------------------- four properties *)
-(* {thm-foundations-si} With weights that sum to 1, z = 1 is what a user could have alone with its weight of everything. *)
+(* {thm-foundations-si} With weights that sum to 1, z = 1 is what a user could have alone with its weight of everything.
+   *)
 Theorem sharing_incentive P y i z : model P -> feasible P y -> certified P y -> (i < n P)%nat ->
   within z (b P i) -> z * (Σ h < n P, w P h) <= 1 -> z <= y i.
-Proof.
-intros M [Y0 [_ F]] Cy I Bz Z. destruct (Cy i I) as [E|[j [J [U [A H]]]]]; [rewrite E in Bz; exact Bz|].
-destruct (Rle_lt_dec z (y i)) as [|L]; [auto|exfalso].
-assert (T : use P y j <= Σ h < n P, w P h * y i).
-{ apply sum_le; intros h K. pose proof (rate_ge0 P M h j). pose proof (rate_le P M h j K). pose proof (Y0 h K). pose proof (Y0 i I).
-  destruct (Req_dec (a P h j) 0) as [->|]; [pose proof (weight_ge0 P M h K); nra|].
-  assert (y h <= y i) by (apply H; auto; lra). nra. }
-rewrite sum_mul, U in T. pose proof (Y0 i I).
-assert (W : 0 < Σ h < n P, w P h) by (apply sum_gt0 with i; auto; [apply weight_ge0; auto|pose proof (rate_le P M i j I); lra]).
-pose proof (Rmult_lt_compat_l _ _ _ W L). rewrite Rmult_comm in Z. set (all := sum (n P) (fun h => w P h)) in *. lra.
-Qed.
-
+Proof. intros M [Y0 [_ F]] Cy I Bz Z. destruct (Cy i I) as [E|[j [J [U [A H]]]]]; [rewrite E in Bz; exact Bz|].
+  suppose L. assert (T : use P y j <= Σ h < n P, w P h * y i).
+  { apply sum_le; intros h K. pose proof (rate_ge0 P M h j). pose proof (rate_le P M h j K). pose proof (Y0 h K).
+    pose proof (Y0 i I). destruct (Req_dec (a P h j) 0) as [->|]; [pose proof (weight_ge0 P M h K); nra|].
+    assert (y h <= y i) by (apply H; auto; lra). nra. }
+  rewrite sum_mul, U in T. pose proof (Y0 i I). assert (W : 0 < Σ h < n P, w P h) by (apply sum_gt0 with i; auto;
+  [apply weight_ge0; auto|pose proof (rate_le P M i j I); lra]). pose proof (Rmult_lt_compat_l _ _ _ W L).
+  rewrite Rmult_comm in Z. set (all := sum (n P) (fun h => w P h)) in *. lra. Qed.
 (* {lem-foundations-envy} On the bundle of h, scaled by weight, user i reaches no higher level than h. *)
-Theorem envy_needs_higher_level P i h x z : model P -> (i < n P)%nat -> (h < n P)%nat -> 0 < w P i -> 0 < w P h -> 0 <= x ->
-  (forall k, (k < m P)%nat -> a P i k * z <= w P i / w P h * (a P h k * x)) -> z <= x.
-Proof.
-intros M I H Wi Wh X S. destruct (dominant P M i I) as [k [K D]]. specialize (S k K). rewrite D in S. pose proof (rate_le P M h k H).
-apply Rmult_le_reg_l with (w P i); auto. apply Rle_trans with (1 := S). replace (w P i * x) with (w P i / w P h * (w P h * x)) by (field; lra).
-apply Rmult_le_compat_l; [apply Rlt_le, Rdiv_lt_0_compat; auto|nra].
-Qed.
-
+Theorem envy_needs_higher_level P i h x z : model P -> (i < n P)%nat -> (h < n P)%nat -> 0 < w P i -> 0 < w P h ->
+  0 <= x -> (∀ k < m P, a P i k * z <= w P i / w P h * (a P h k * x)) -> z <= x.
+Proof. intros M I H Wi Wh X S. destruct (dominant P M i I) as [k [K D]]. specialize (S k K). rewrite D in S.
+  pose proof (rate_le P M h k H). apply Rmult_le_reg_l with (w P i); auto. apply Rle_trans with (1 := S).
+  replace (w P i * x) with (w P i / w P h * (w P h * x)) by (field; lra).
+  apply Rmult_le_compat_l; [apply Rlt_le, Rdiv_lt_0_compat; auto|nra]. Qed.
 (* {thm-foundations-ef} On the bundle of h, scaled by weight, user i reaches no higher level than it has. *)
 Theorem envy_freeness P y i h z : model P -> feasible P y -> certified P y -> (i < n P)%nat -> (h < n P)%nat ->
-  0 < w P h -> within z (b P i) -> (forall k, (k < m P)%nat -> a P i k * z <= w P i / w P h * (a P h k * y h)) -> z <= y i.
-Proof.
-intros M [Y0 _] Cy I K Wh Bz S. destruct (Cy i I) as [E|[j [J [_ [A H]]]]]; [rewrite E in Bz; exact Bz|].
-pose proof (rate_le P M i j I). destruct (Rle_lt_or_eq_dec 0 (a P h j) (rate_ge0 P M h j)) as [G|Z].
-- apply Rle_trans with (y h); [|auto]. apply (envy_needs_higher_level P i h); auto; lra.
-- specialize (S j J). rewrite <- Z in S. pose proof (Y0 i I). nra.
-Qed.
-
+  0 < w P h -> within z (b P i) -> (∀ k < m P, a P i k * z <= w P i / w P h * (a P h k * y h)) -> z <= y i.
+Proof. intros M [Y0 _] Cy I K Wh Bz S. destruct (Cy i I) as [E|[j [J [_ [A H]]]]]; [rewrite E in Bz; exact Bz|].
+  pose proof (rate_le P M i j I). destruct (Rle_lt_or_eq_dec 0 (a P h j) (rate_ge0 P M h j)) as [G|Z].
+  - apply Rle_trans with (y h); [|auto]. apply (envy_needs_higher_level P i h); auto; lra.
+  - specialize (S j J). rewrite <- Z in S. pose proof (Y0 i I). nra. Qed.
 (* {model} *)
 (* In bundles x h j user h has room for the level z h, up to its bound. *)
-Definition worth P (x : nat -> nat -> R) (z : nat -> R) := (forall j, (j < m P)%nat -> (Σ h < n P, x h j) <= 1) /\
-  forall h, (h < n P)%nat -> within (z h) (b P h) /\ forall j, (j < m P)%nat -> a P h j * z h <= x h j.
-Definition efficient P y := forall x z, worth P x z -> (forall h, (h < n P)%nat -> y h <= z h) -> forall i, (i < n P)%nat -> z i <= y i.
+Definition worth P (x : nat -> nat -> R) (z : nat -> R) := (∀ j < m P, (Σ h < n P, x h j) <= 1) /\
+  ∀ h < n P, within (z h) (b P h) /\ ∀ j < m P, a P h j * z h <= x h j.
+Definition efficient P y := forall x z, worth P x z -> (∀ h < n P, y h <= z h) -> ∀ i < n P, z i <= y i.
 (* whoever is below its bound needs a resource that is used up *)
-Definition stopped P y := forall i, (i < n P)%nat -> b P i = Some (y i) \/ exists j, (j < m P)%nat /\ use P y j = 1 /\ 0 < a P i j.
+Definition stopped P y := ∀ i < n P, b P i = Some (y i) \/ ∃ j < m P, use P y j = 1 /\ 0 < a P i j.
 (* {end} *)
 
 (* {lem-foundations-more} *)
 Theorem who_can_have_more P y : model P -> feasible P y -> (efficient P y <-> stopped P y).
-Proof.
-intros M [Y0 [Bd F]]. split.
-- intros Ef i I. assert (D : forall j, {use P y j = 1 /\ 0 < a P i j} + {~ (use P y j = 1 /\ 0 < a P i j)}).
-  { intros j; destruct (Req_EM_T (use P y j) 1), (Rlt_dec 0 (a P i j)); [left; auto|right; tauto..]. }
-  destruct (dec_ex (m P) _ D) as [|N]; [auto|left].
-  destruct (small_step (m P) (fun j e => use P y j + a P i j * e <= 1)) as [e [E Ok]].
-  { intros j J. specialize (F j J). pose proof (rate_ge0 P M i j). destruct (Req_dec (a P i j) 0) as [Z|]; [exists 1; rewrite Z; lra|].
+Proof. intros M [Y0 [Bd F]]. split.
+  - intros Ef i I. assert (D : forall j, {use P y j = 1 /\ 0 < a P i j} + {~ (use P y j = 1 /\ 0 < a P i j)}).
+    { intros j; destruct (Req_EM_T (use P y j) 1), (Rlt_dec 0 (a P i j)); [left; auto|right; tauto..]. }
+    destruct (dec_ex (m P) _ D) as [|N]; [auto|left]. destruct (small_step (m P) (fun j e => use P y j + a P i j * e <=
+    1)) as [e [E Ok]]. { intros j J. specialize (F j J). pose proof (rate_ge0 P M i j).
+    destruct (Req_dec (a P i j) 0) as [Z|]; [exists 1; rewrite Z; lra|].
     assert (use P y j <> 1) by (intros U; apply N; exists j; repeat split; auto; lra).
     exists ((1 - use P y j) / a P i j). split; [apply Rdiv_lt_0_compat; lra|apply Req_le; field; lra]. }
-  { intros j u v U V; pose proof (rate_ge0 P M i j); nra. }
-  destruct (b P i) as [u|] eqn:Eb; [f_equal; pose proof (Bd i I) as Bi; rewrite Eb in Bi; simpl in Bi; destruct (Req_dec u (y i)) as [|Nu]; [auto|exfalso]|exfalso].
-  1: set (d := Rmin e (u - y i)); assert (Dp : 0 < d <= e) by (split; [apply Rmin_glb_lt; lra|apply Rmin_l]); assert (Db : y i + d <= u) by (unfold d; pose proof (Rmin_r e (u - y i)); lra).
-  2: set (d := e); assert (Dp : 0 < d <= e) by (unfold d; lra).
-  all: set (v := fun h => y h + if Nat.eqb h i then d else 0); assert (v i <= y i); [|unfold v in H; rewrite Nat.eqb_refl in H; lra].
-  all: apply (Ef (fun h j => a P h j * v h)); auto; [split|intros h _; unfold v; destruct (Nat.eqb h i); lra].
-  1, 3: intros j J; apply Rle_trans with (use P y j + a P i j * d); [|specialize (Ok j J); pose proof (rate_ge0 P M i j); nra].
-  1, 2: rewrite <- (sum_only (n P) i (fun h => a P h j * d)) by auto; unfold use; rewrite <- sum_plus; apply sum_le; intros h _; unfold v; destruct (Nat.eqb h i); lra.
-  all: intros h H; split; [|intros; lra]; specialize (Bd h H); unfold v; destruct (Nat.eqb_spec h i) as [->|]; [rewrite Eb; simpl; auto|rewrite Rplus_0_r; auto].
-- intros St x z [X Z] up i I. destruct (Rle_lt_dec (z i) (y i)) as [|G]; [auto|exfalso].
-  destruct (St i I) as [E|[j [J [U A]]]]; [destruct (Z i I) as [B _]; rewrite E in B; simpl in B; lra|].
-  assert (L : use P y j < Σ h < n P, x h j); [|specialize (X j J); lra].
-  apply sum_lt with i; auto; [intros h K|]; destruct (Z _ ltac:(eassumption)) as [_ R]; specialize (R j J);
-    [specialize (up h K); pose proof (rate_ge0 P M h j); nra|nra].
-Qed.
-
+    { intros j u v U V; pose proof (rate_ge0 P M i j); nra. }
+    destruct (b P i) as [u|] eqn:Eb; [f_equal; pose proof (Bd i I) as Bi; rewrite Eb in Bi; simpl in Bi;
+    destruct (Req_dec u (y i)) as [|Nu]; [auto|exfalso]|exfalso].
+    1: set (d := Rmin e (u - y i)); assert (Dp : 0 < d <= e) by (split; [apply Rmin_glb_lt; lra|apply Rmin_l]);
+      assert (Db : y i + d <= u) by (unfold d; pose proof (Rmin_r e (u - y i)); lra).
+    2: set (d := e); assert (Dp : 0 < d <= e) by (unfold d; lra).
+    all: set (v := fun h => y h + if Nat.eqb h i then d else 0); assert (v i <= y i); [|unfold v in H;
+      rewrite Nat.eqb_refl in H; lra].
+    all: apply (Ef (fun h j => a P h j * v h)); auto; [split|intros h _; unfold v; destruct (Nat.eqb h i); lra].
+    1, 3: intros j J; apply Rle_trans with (use P y j + a P i j * d); [|specialize (Ok j J);
+      pose proof (rate_ge0 P M i j); nra].
+    1, 2: rewrite <- (sum_only (n P) i (fun h => a P h j * d)) by auto; unfold use; rewrite <- sum_plus; apply sum_le;
+      intros h _; unfold v; destruct (Nat.eqb h i); lra.
+    all: intros h H; split; [|intros; lra]; specialize (Bd h H); unfold v; destruct (Nat.eqb_spec h i) as [->|];
+      [rewrite Eb; simpl; auto|rewrite Rplus_0_r; auto].
+  - intros St x z [X Z] up i I. suppose G. destruct (St i I) as [E|[j [J [U A]]]]; [destruct (Z i I) as [B _];
+    rewrite E in B; simpl in B; lra|]. assert (L : use P y j < Σ h < n P, x h j); [|specialize (X j J); lra].
+    apply sum_lt with i; auto; [intros h K|]; destruct (Z _ ltac:(eassumption)) as [_ R]; specialize (R j J);
+    [specialize (up h K); pose proof (rate_ge0 P M h j); nra|nra]. Qed.
 (* {thm-foundations-po} *)
 Theorem pareto_optimality P y : model P -> feasible P y -> certified P y -> efficient P y.
-Proof. intros M F Cy. apply who_can_have_more; auto. intros i I. destruct (Cy i I) as [|[j [J [U [A _]]]]]; [auto|right; exists j; auto]. Qed.
-
+Proof. intros M F Cy. apply who_can_have_more; auto. intros i I. destruct (Cy i I) as [|[j [J [U [A _]]]]]; [auto|right;
+  exists j; auto]. Qed.
 (* {lem-foundations-one} y and y' are the allocations; below its bound in the first, user i holds more in the second *)
-Theorem one_user_changes P Q y y' i : (forall h j, 0 <= a P h j) -> (forall h j, 0 <= a Q h j) -> n Q = n P -> m Q = m P ->
-  (forall h, h <> i -> (forall j, a Q h j = a P h j) /\ b Q h = b P h) -> feasible P y -> certified P y -> feasible Q y' -> certified Q y' ->
-  (i < n P)%nat -> b P i <> Some (y i) -> (forall j, (j < m P)%nat -> 0 < a P i j -> a P i j * y i < a Q i j * y' i) -> y' i < y i.
-Proof.
-intros A0 A0' en em ea [Y0 [Bd F]] Cy [Y0' [Bd' F']] Cy' I Below more. destruct (Rlt_le_dec (y' i) (y i)) as [|up]; [auto|exfalso].
-destruct (Cy i I) as [|[l Bi]]; [tauto|].
-assert (U' : forall j, use Q y' j = Σ h < n P, a Q h j * y' h) by (intros; unfold use; rewrite en; auto).
-(* at a bottleneck where somebody holds more, another loses *)
-assert (lose : forall g j e, bottleneck P y g j -> (e < n P)%nat -> a P e j * y e < a Q e j * y' e ->
-  exists f, (f < n P)%nat /\ (f <> i /\ y' f < y f) /\ y f <= y g).
-{ intros g j e [J [U [_ T]]] E G. destruct (exchange (n P) (fun h => a Q h j * y' h) (fun h => a P h j * y h) e) as [f [Ff [_ L]]]; auto.
-  - fold (use P y j); rewrite U, <- U'. apply F'; lia.
-  - simpl in L. destruct (Nat.eq_dec f i) as [->|N].
-    + exfalso. specialize (Y0' i ltac:(lia)). pose proof (A0' i j). destruct (Rle_lt_or_eq_dec 0 (a P i j) (A0 i j)) as [Ai|Z]; [specialize (more j J Ai); lra|rewrite <- Z in L; nra].
-    + rewrite (proj1 (ea f N)) in L. apply factor in L as [Af L]; auto. exists f; auto. }
-destruct (lose i l i Bi I) as [h0 [H0 [L0 le0]]]; [apply more; apply Bi|].
-destruct (least (n P) (fun h => h <> i /\ y' h < y h) y') as [h [H [[N lost] worst]]].
-{ intros g; destruct (Nat.eq_dec g i); [right; tauto|]. destruct (Rlt_le_dec (y' g) (y g)); [left; auto|right; lra]. } { exists h0; auto. }
-assert (low : y' h < y' i) by (specialize (worst h0 H0 L0); simpl in worst; lra).
-(* the bottleneck of the loser: somebody gains *)
-destruct (Cy' h ltac:(lia)) as [E|[k [K [U [A T]]]]]; [rewrite (proj2 (ea h N)) in E; specialize (Bd h H); rewrite E in Bd; simpl in Bd; lra|].
-assert (Zk : a Q i k = 0 /\ a P i k = 0).
-{ assert (Zq : a Q i k = 0) by (destruct (Rle_lt_or_eq_dec 0 (a Q i k) (A0' i k)) as [P0|]; [specialize (T i ltac:(lia) P0); lra|auto]). split; [auto|].
-  destruct (Rle_lt_or_eq_dec 0 (a P i k) (A0 i k)) as [P0|]; [specialize (more k ltac:(lia) P0); specialize (Y0 i I); rewrite Zq in more; nra|auto]. }
-destruct (exchange (n P) (fun h => a P h k * y h) (fun h => a Q h k * y' h) h) as [g [G [_ L]]]; auto.
-{ rewrite <- U', U. apply F; lia. } { simpl. rewrite (proj1 (ea h N)) in *. nra. }
-simpl in L. destruct (Nat.eq_dec g i) as [->|Ng]; [destruct Zk as [Z1 Z2]; rewrite Z1, Z2 in L; lra|].
-rewrite (proj1 (ea g Ng)) in L. apply factor in L as [Ag rise]; auto.
-assert (y' g <= y' h) by (apply T; [lia|rewrite (proj1 (ea g Ng)); auto]).
-(* the bottleneck of the gainer: somebody loses more *)
-destruct (Cy g G) as [E|[j Bg]]; [rewrite <- (proj2 (ea g Ng)) in E; specialize (Bd' g ltac:(lia)); rewrite E in Bd'; simpl in Bd'; lra|].
-destruct (lose g j g Bg G) as [f [Ff [Lf le]]]; [rewrite (proj1 (ea g Ng)); apply Rmult_lt_compat_l; [apply Bg|auto]|].
-specialize (worst f Ff Lf); simpl in worst; lra.
-Qed.
-
+Theorem one_user_changes P Q y y' i : (forall h j, 0 <= a P h j) -> (forall h j, 0 <= a Q h j) -> n Q = n P ->
+  m Q = m P -> (forall h, h <> i -> (forall j, a Q h j = a P h j) /\ b Q h = b P h) -> feasible P y -> certified P y ->
+  feasible Q y' -> certified Q y' -> (i < n P)%nat -> b P i <> Some (y i) -> (∀ j < m P, 0 < a P i j ->
+  a P i j * y i < a Q i j * y' i) -> y' i < y i.
+Proof. intros A0 A0' en em ea [Y0 [Bd F]] Cy [Y0' [Bd' F']] Cy' I Below more. suppose up.
+  destruct (Cy i I) as [|[l Bi]]; [tauto|]. assert (U' : forall j, use Q y' j = Σ h < n P, a Q h j * y' h) by (intros;
+  unfold use; rewrite en; auto).
+  (* at a bottleneck where somebody holds more, another loses *)
+  assert (lose : forall g j e, bottleneck P y g j -> (e < n P)%nat -> a P e j * y e < a Q e j * y' e ->
+    ∃ f < n P, (f <> i /\ y' f < y f) /\ y f <= y g).
+  { intros g j e [J [U [_ T]]] E G. destruct (exchange (n P) (fun h => a Q h j * y' h) (fun h => a P h j * y h) e)
+    as [f [Ff [_ L]]]; auto.
+    - fold (use P y j); rewrite U, <- U'. apply F'; lia.
+    - simpl in L. destruct (Nat.eq_dec f i) as [->|N].
+      + exfalso. specialize (Y0' i ltac:(lia)). pose proof (A0' i j).
+        destruct (Rle_lt_or_eq_dec 0 (a P i j) (A0 i j)) as [Ai|Z]; [specialize (more j J Ai); lra|rewrite <- Z in L;
+        nra].
+      + rewrite (proj1 (ea f N)) in L. apply factor in L as [Af L]; auto. exists f; auto. }
+  destruct (lose i l i Bi I) as [h0 [H0 [L0 le0]]]; [apply more; apply Bi|].
+  destruct (least (n P) (fun h => h <> i /\ y' h < y h) y') as [h [H [[N lost] worst]]].
+  { intros g; destruct (Nat.eq_dec g i); [right; tauto|]. destruct (Rlt_le_dec (y' g) (y g)); [left; auto|right; lra].
+  } { exists h0; auto. } assert (low : y' h < y' i) by (specialize (worst h0 H0 L0); simpl in worst; lra).
+  (* the bottleneck of the loser: somebody gains *)
+  destruct (Cy' h ltac:(lia)) as [E|[k [K [U [A T]]]]]; [rewrite (proj2 (ea h N)) in E; specialize (Bd h H);
+  rewrite E in Bd; simpl in Bd; lra|]. assert (Zk : a Q i k = 0 /\ a P i k = 0).
+  { assert (Zq : a Q i k = 0) by (destruct (Rle_lt_or_eq_dec 0 (a Q i k) (A0' i k)) as [P0|];
+    [specialize (T i ltac:(lia) P0); lra|auto]). split; [auto|]. destruct (Rle_lt_or_eq_dec 0 (a P i k) (A0 i k))
+    as [P0|]; [specialize (more k ltac:(lia) P0); specialize (Y0 i I); rewrite Zq in more; nra|auto]. }
+  destruct (exchange (n P) (fun h => a P h k * y h) (fun h => a Q h k * y' h) h) as [g [G [_ L]]]; auto.
+  { rewrite <- U', U. apply F; lia. } { simpl. rewrite (proj1 (ea h N)) in *. nra. }
+  simpl in L. destruct (Nat.eq_dec g i) as [->|Ng]; [destruct Zk as [Z1 Z2]; rewrite Z1, Z2 in L; lra|].
+  rewrite (proj1 (ea g Ng)) in L. apply factor in L as [Ag rise]; auto.
+  assert (y' g <= y' h) by (apply T; [lia|rewrite (proj1 (ea g Ng)); auto]).
+  (* the bottleneck of the gainer: somebody loses more *)
+  destruct (Cy g G) as [E|[j Bg]]; [rewrite <- (proj2 (ea g Ng)) in E; specialize (Bd' g ltac:(lia)); rewrite E in Bd';
+  simpl in Bd'; lra|]. destruct (lose g j g Bg G) as [f [Ff [Lf le]]]; [rewrite (proj1 (ea g Ng));
+  apply Rmult_lt_compat_l; [apply Bg|auto]|]. specialize (worst f Ff Lf); simpl in worst; lra. Qed.
 (* {thm-foundations-sp} Q is P but for what user i says; with the shares a Q i j * y' i it reaches the true level z. *)
 Theorem strategy_proofness P Q i y y' z : model P -> model Q -> n Q = n P -> m Q = m P ->
   (forall h, w Q h = w P h) -> (forall h, h <> i -> (forall j, a Q h j = a P h j) /\ b Q h = b P h) ->
   feasible P y -> certified P y -> feasible Q y' -> certified Q y' -> (i < n P)%nat ->
-  within z (b P i) -> (forall j, (j < m P)%nat -> a P i j * z <= a Q i j * y' i) -> z <= y i.
-Proof.
-intros MP MQ en em ew ea F Cy F' Cy' I Bz lie. destruct (Rle_lt_dec z (y i)) as [|gain]; [auto|exfalso].
-destruct (Cy i I) as [E|[l Bi]]; [rewrite E in Bz; simpl in Bz; lra|].
-assert (y' i < y i).
-{ apply (one_user_changes P Q y y' i); auto; try (apply rate_ge0; auto); [intros E; rewrite E in Bz; simpl in Bz; lra|].
-  intros j J A. specialize (lie j J). nra. }
-destruct (dominant P MP i I) as [k [K D]]. specialize (lie k K); rewrite D in lie. destruct F' as [Y0' _]. specialize (Y0' i ltac:(lia)).
-assert (a Q i k <= w P i) by (rewrite <- ew; apply (rate_le Q MQ); lia). destruct Bi as [_ [_ [A _]]]. pose proof (rate_le P MP i l I). nra.
-Qed.
-
-(* Where all weights are c times as large, the levels are a c-th. *)
+  within z (b P i) -> (∀ j < m P, a P i j * z <= a Q i j * y' i) -> z <= y i.
+Proof. intros MP MQ en em ew ea F Cy F' Cy' I Bz lie. suppose gain.
+  destruct (Cy i I) as [E|[l Bi]]; [rewrite E in Bz; simpl in Bz; lra|]. assert (y' i < y i).
+  { apply (one_user_changes P Q y y' i); auto; try (apply rate_ge0; auto); [intros E; rewrite E in Bz; simpl in Bz;
+    lra|]. intros j J A. specialize (lie j J). nra. }
+  destruct (dominant P MP i I) as [k [K D]]. specialize (lie k K); rewrite D in lie. destruct F' as [Y0' _].
+  specialize (Y0' i ltac:(lia)). assert (a Q i k <= w P i) by (rewrite <- ew; apply (rate_le Q MQ); lia).
+  destruct Bi as [_ [_ [A _]]]. pose proof (rate_le P MP i l I). nra. Qed.
 Lemma equal_weights P Q c y : 0 < c -> n Q = n P -> m Q = m P ->
-  (forall i j, (i < n P)%nat -> a Q i j = c * a P i j) -> (forall i, (i < n P)%nat -> b Q i = option_map (fun u => u / c) (b P i)) ->
+  (forall i j, (i < n P)%nat -> a Q i j = c * a P i j) -> (∀ i < n P, b Q i = option_map (fun u => u / c) (b P i)) ->
   feasible Q y -> certified Q y -> feasible P (fun i => c * y i) /\ certified P (fun i => c * y i).
-Proof.
-intros Cp en em ea eb [F0 [Fb Fu]] Ce. assert (us : forall j, use P (fun i => c * y i) j = use Q y j).
-{ intros j; unfold use; rewrite en; apply sum_ext; intros; rewrite ea by lia; lra. }
-split; [split; [|split]|]; intros i I.
-- specialize (F0 i ltac:(lia)); nra.
-- specialize (Fb i ltac:(lia)); rewrite eb in Fb by auto. destruct (b P i) as [u|]; simpl in *; [|auto]. apply Rmult_le_compat_l with (r := c) in Fb; [|lra].
-  replace (c * (u / c)) with u in Fb by (field; lra). lra.
-- rewrite us; apply Fu; lia.
-- destruct (Ce i ltac:(lia)) as [E|[j [J [U [A B]]]]]; [left|right; exists j].
-  + rewrite eb in E by auto. destruct (b P i) as [u|]; [|discriminate]. injection E as E. f_equal. rewrite <- E; field; lra.
-  + rewrite ea in A by auto. split; [lia|split; [rewrite us; auto|split; [nra|]]]. intros h H Ah. apply Rmult_le_compat_l; [lra|]. apply B; [lia|rewrite ea by auto; nra].
-Qed.
-
-(* {whole} thm-foundations-certificate thm-foundations-si thm-foundations-ef thm-foundations-po thm-foundations-sp lem-foundations-one lem-foundations-envy lem-foundations-more *)
+Proof. intros Cp en em ea eb [F0 [Fb Fu]] Ce. assert (us : forall j, use P (fun i => c * y i) j = use Q y j).
+  { intros j; unfold use; rewrite en; apply sum_ext; intros; rewrite ea by lia; lra. }
+  split; [split; [|split]|]; intros i I.
+  - specialize (F0 i ltac:(lia)); nra.
+  - specialize (Fb i ltac:(lia)); rewrite eb in Fb by auto. destruct (b P i) as [u|]; simpl in *; [|auto].
+    apply Rmult_le_compat_l with (r := c) in Fb; [|lra]. replace (c * (u / c)) with u in Fb by (field; lra). lra.
+  - rewrite us; apply Fu; lia.
+  - destruct (Ce i ltac:(lia)) as [E|[j [J [U [A B]]]]]; [left|right; exists j].
+    + rewrite eb in E by auto. destruct (b P i) as [u|]; [|discriminate]. injection E as E. f_equal.
+      rewrite <- E; field; lra.
+    + rewrite ea in A by auto. split; [lia|split; [rewrite us; auto|split; [nra|]]]. intros h H Ah.
+      apply Rmult_le_compat_l; [lra|]. apply B; [lia|rewrite ea by auto; nra]. Qed.
+(* {whole} thm-foundations-certificate thm-foundations-si thm-foundations-ef thm-foundations-po thm-foundations-sp
+   lem-foundations-one lem-foundations-envy lem-foundations-more *)
