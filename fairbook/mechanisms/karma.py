@@ -1,18 +1,20 @@
 """Karma (Vuppalapati et al., OSDI 2023), as published for one resource and generalised to dominant shares.
 
-Credits carry fairness over time: who takes less than its guaranteed share earns them, who takes more pays them, and
-the richest borrows first. ``run_phases`` is the rule, generalised to divisible tasks and several
-resources. :func:`karma` runs it on doubles, :func:`karma_rule` on fractions; :func:`karma_phase` is one phase with the
-credits given, and :class:`fairbook.Karma` takes one phase at a time.
+Credits carry fairness over time: a user that takes less than its guaranteed share earns them, one that takes more pays
+them, and the richest borrows first. Here one credit buys a dominant share of 1. A phase among n users goes like this:
 
-The generalisation counts dominant shares: one credit buys a dominant share of 1. Of n users each is guaranteed
-g = alpha / n and gets (1 - alpha) / n credits before each phase. What a user claims, b, is its bound on tasks in
-dominant share. It holds min(g, b) for nothing; if b < g it *donates* g - b, if b > g and it has credit it *borrows*.
-Borrowing lets the paper's slices shrink to nothing: a level lambda falls from the largest credit to 0, and who has more
-credit c than lambda has borrowed c - lambda, until its bound, the end of its credit (lambda = 0) or a resource that it
-needs and that is used up stops it; the others go on. Donors earn one credit for each unit of dominant share borrowed,
-up to what they donate, the poorest first: a level rises from the least credit among them. Dominant shares of different
-resources do not add up, so more may be borrowed than is donated and shared; then every donor earns in full.
+1. Each gets (1 - alpha) / n credits. Each is guaranteed a dominant share of g = alpha / n, and claims one of b, its
+   bound on tasks.
+2. Each holds min(g, b) for nothing. If b < g, it *donates* g - b. If b > g and it has credit, it *borrows*.
+3. The richest borrow first: a level lambda falls from the largest credit to 0, and a user with more credit c than
+   lambda has borrowed c - lambda. It goes on until its bound, the end of its credit (lambda = 0), or a resource that it
+   needs and that is used up stops it. The others go on. These are the paper's slices, shrunk to nothing.
+4. Borrowers pay one credit a unit. Donors earn one for each unit borrowed, up to what they donate, the poorest first: a
+   level rises from the least credit among them. Dominant shares of different resources do not add up, so more may be
+   borrowed than is donated and shared. Then every donor earns in full.
+
+``run_phases`` is this rule. :func:`karma` runs it on doubles, :func:`karma_rule` on fractions; :func:`karma_phase` is
+one phase with the credits given, and :class:`fairbook.Karma` takes one phase at a time.
 """
 
 from __future__ import annotations
@@ -57,12 +59,53 @@ __all__ = ["KarmaRun", "karma", "karma_phase", "karma_rule"]
 
 Array = NDArray[Any]
 
-_OWN = -1  # marks a user whom its own bound or the end of its credit stops
-
+#: What stops a user in place of a resource: its own bound, or the end of its credit.
+OWN = -1
 #: Parts of the pool, and levels, that rounding does not tell apart.
 NEAR = 1e-13
 
 # ---------------------------------------------------------------------------------------------------- the rule
+
+
+def run_phases(
+    demands: Array, capacities: Array, claims: Array, credit: Array, alpha: Any, free: Any = None
+) -> KarmaRun:
+    """Say what is guaranteed and donated; then, phase after phase, what is borrowed and earned, and the credit after.
+
+    Of doubles or fractions: demands (T, n, m), bounds (T, n), credit (n,) at the start.
+    """
+    n = len(credit)
+    free = (1 - alpha) / n if free is None else free
+    need, largest = normalised(demands, capacities)
+    claims = np.where(demands.any(axis=2), claims, 0)
+    bounds = claims * largest
+    guaranteed = np.minimum(bounds, alpha / n)
+    donated = alpha / n - guaranteed
+    # added up from parts that are not negative: 1 minus the use would keep rounding errors
+    left = (alpha - np.minimum(bounds * n, alpha)[..., None] * need + (1 - alpha)).sum(axis=1) / n
+    phases = []
+    for row, wanted, given, rest in zip(need, bounds - guaranteed, donated, left, strict=True):
+        spend = credit + free
+        borrowed, stops = fill_late(row, moments_of(spend), np.minimum(wanted, spend), rest)
+        sold, earned = borrowed.sum(keepdims=True), given
+        if sold[0] < given.sum():  # the poorest first
+            earned, _ = fill_late(0 * row[:, :1] + 1, moments_of(-spend), given, sold)
+        phases.append((credit, borrowed, earned, stops))
+        credit = spend - borrowed + earned
+    before, lent, paid, ends = (np.stack(column) for column in zip(*phases, strict=True))
+    most = affordable(claims, largest, before + free, alpha)
+    tasks = np.where(ends == OWN, most, np.minimum((guaranteed + lent) / largest, most))
+    return KarmaRun(
+        tasks, before, credit, guaranteed, lent, donated, paid, ends, demands, claims, capacities, alpha, free
+    )
+
+
+def normalised(demands: Array, capacities: Array) -> tuple[Array, Array]:
+    """Give demands per unit of dominant share, and the dominant share of one task (1 for who demands nothing)."""
+    share = demands / capacities
+    largest = share.max(axis=-1)
+    largest = np.where(largest > 0, largest, 1)
+    return share / largest[..., None], largest
 
 
 def moments_of(height: Array) -> Array:
@@ -85,18 +128,19 @@ def fill_late(need: Array, begin: Array, room: Array, left: Array) -> tuple[Arra
     doubles, what is tied but for rounding counts as tied.
     """
     near = 0 if need.dtype == object else NEAR
-    moments = np.sort(np.concatenate((begin, begin + room)))
-    gained, stops, rising, now = room.copy(), np.full(len(room), _OWN), room > 0, moments[0]
+    done = begin + room
+    moments = np.sort(np.concatenate((begin, done)))
+    gained, stops, rising, now = room.copy(), np.full(len(room), OWN), room > 0, moments[0]
 
     def gained_by(moment: Any) -> Array:
-        return np.where(begin + room <= moment, room, np.maximum(moment - begin, 0))
+        return np.where(done <= moment, room, np.maximum(moment - begin, 0))
 
     def used_by(moment: Any) -> Array:
         return (rising * gained_by(moment)) @ need
 
     while (k := bisect_left(moments, True, key=lambda at: bool((used_by(at) > left + near).any()))) < len(moments):
         last = moments[max(k - 1, 0)]
-        growth = (rising & (begin <= last) & (begin + room > last)) @ need
+        growth = (rising & (begin <= last) & (done > last)) @ need
         slack = np.maximum(left - used_by(last), 0)
         ends = {
             j: max(now, last + slack[j] / growth[j] if growth[j] else moments[k])  # no rounding error turns time back
@@ -104,7 +148,7 @@ def fill_late(need: Array, begin: Array, room: Array, left: Array) -> tuple[Arra
         }
         now = min(ends.values())
         stop = min(j for j, end in ends.items() if end <= now + near)
-        stopped = rising & (need[:, stop] > 0) & (begin + room > now)
+        stopped = rising & (need[:, stop] > 0) & (done > now)
         gained[stopped], stops[stopped] = gained_by(now)[stopped], stop
         rising &= ~stopped
         left = np.maximum(left - (stopped * gained) @ need, 0)
@@ -112,34 +156,9 @@ def fill_late(need: Array, begin: Array, room: Array, left: Array) -> tuple[Arra
     return gained, stops
 
 
-def run_phases(
-    demands: Array, capacities: Array, claims: Array, credit: Array, alpha: Any, free: Any = None
-) -> KarmaRun:
-    """Phase after phase: what is guaranteed, borrowed, donated and earned, and the credit that follows.
-
-    Of doubles or fractions: demands (T, n, m), bounds (T, n), credit (n,) at the start.
-    """
-    n = len(credit)
-    free = (1 - alpha) / n if free is None else free
-    need, largest = _normalised(demands, capacities)
-    claims = np.where(demands.any(axis=2), claims, 0)
-    phases = []
-    for row, bound in zip(need, claims * largest, strict=True):
-        spend = credit + free
-        guaranteed = np.minimum(bound, alpha / n)
-        donated = alpha / n - guaranteed
-        # added up from parts that are not negative: 1 minus the use would keep rounding errors
-        left = (alpha - np.minimum(bound * n, alpha)[:, None] * row + (1 - alpha)).sum(axis=0) / n
-        borrowed, stops = fill_late(row, moments_of(spend), np.minimum(bound - guaranteed, spend), left)
-        sold, earned = borrowed.sum(keepdims=True), donated
-        if sold[0] < donated.sum():  # the poorest first
-            earned, _ = fill_late(0 * row[:, :1] + 1, moments_of(-spend), donated, sold)
-        phases.append((credit, guaranteed, borrowed, donated, earned, stops))
-        credit = spend - borrowed + earned
-    before, held, lent, given, paid, ends = (np.stack(column) for column in zip(*phases, strict=True))
-    bounds = _affordable(claims, largest, before + free, alpha)
-    tasks = np.where(ends == _OWN, bounds, np.minimum((held + lent) / largest, bounds))
-    return KarmaRun(tasks, before, credit, held, lent, given, paid, ends, demands, claims, capacities, alpha, free)
+def affordable(max_tasks: Array, largest: Array, credit: Array, alpha: Any) -> Array:
+    """Bounds on tasks: what the user claims, and what its guaranteed share and its credit pay for."""
+    return np.minimum(max_tasks, (alpha / credit.shape[-1] + credit) / largest)
 
 
 def karma_rule(
@@ -162,19 +181,6 @@ def karma_rule(
     claims = fractions([[None] * n] * T if max_tasks is None else max_tasks)
     extra = None if free is None else Fraction(free)
     return run_phases(values, pool, claims, fractions(initial_credit), Fraction(alpha), extra)
-
-
-def _normalised(demands: Array, capacities: Array) -> tuple[Array, Array]:
-    """Give demands per unit of dominant share, and the dominant share of one task (1 for who demands nothing)."""
-    share = demands / capacities
-    largest = share.max(axis=-1)
-    largest = np.where(largest > 0, largest, 1)
-    return share / largest[..., None], largest
-
-
-def _affordable(max_tasks: Array, largest: Array, credit: Array, alpha: Any) -> Array:
-    """Bounds on tasks: what the user claims, and what its guaranteed share and its credit pay for."""
-    return np.minimum(max_tasks, (alpha / credit.shape[-1] + credit) / largest)
 
 
 # --------------------------------------------------------------------------------------------- the input, and one phase
@@ -205,15 +211,20 @@ def _as_bounds(max_tasks: Any, count: int, n: int, users: Names | None) -> Float
 
 
 def work_out(
-    demands: FloatArray, capacities: FloatArray, claims: FloatArray, credit: FloatArray, alpha: Any, **how: Any
+    demands: FloatArray,
+    capacities: FloatArray,
+    claims: FloatArray,
+    credit: FloatArray,
+    alpha: float,
+    engine: Engine = "fast",
+    free: Any = None,
 ) -> KarmaRun:
     """Run the rule on doubles, and refuse what these do not tell; or, by ``engine="plain"``, on fractions of them."""
-    engine, free = how.get("engine", "fast"), how.get("free")
     check_choice(engine, "engine", Engine)
     if engine == "plain":
         given = {"capacities": capacities, "max_tasks": claims, "initial_credit": credit, "alpha": alpha, "free": free}
         return replace(karma_rule(demands, **given).rounded(), demands=demands)
-    need, _ = _normalised(demands, capacities)
+    need, _ = normalised(demands, capacities)
     least = need[need > 0].min(initial=1)
     if least * FAR_APART < 1:
         rule = f"must have needs of a task, in parts of the pool, within {FAR_APART:g} of each other in doubles"
@@ -351,8 +362,8 @@ class KarmaRun(PhasedRun):
 
     @property
     def _bounds(self) -> FloatArray:
-        largest = _normalised(self.demands, self.capacities)[1]
-        return _affordable(self.max_tasks, largest, self.credit + self.free_credit, self.alpha)
+        largest = normalised(self.demands, self.capacities)[1]
+        return affordable(self.max_tasks, largest, self.credit + self.free_credit, self.alpha)
 
     def at(self, phase: int) -> Allocation:
         """Give one phase (from 0) as :func:`karma_phase` does, with what credit pays for among the bounds."""
@@ -385,7 +396,7 @@ class KarmaRun(PhasedRun):
                 f"{self.earned[t, i]:.6g}."
             )
         j = int(self.bottlenecks[t, i])
-        if j == _OWN:
+        if j == OWN:
             spent = self._bounds[t, i] < self.max_tasks[t, i]
             return text + ("Its credit is spent." if spent else "That is its claim.")
         first = int(((spend > spend[i]) & (self.demands[t, :, j] > 0) & (borrowed > 0)).sum())
@@ -398,7 +409,7 @@ class KarmaRun(PhasedRun):
         names[:-2] = self.resources
         names[-2:] = ["credit", "own bound"]
         # -1 is the last name, own bound; where credit ends first it is the last but one
-        stops = np.where((self.bottlenecks == _OWN) & (self._bounds < self.max_tasks), -2, self.bottlenecks)
+        stops = np.where((self.bottlenecks == OWN) & (self._bounds < self.max_tasks), -2, self.bottlenecks)
         columns = ("tasks", "dominant_shares", "guaranteed", "borrowed", "donated", "earned", "credit")
         return self._frame({**{name: getattr(self, name) for name in columns}, "bottleneck": names[stops]})
 
@@ -412,7 +423,7 @@ class KarmaRun(PhasedRun):
         """
         rtol = as_tolerance(rtol)
         found: list[str] = []
-        need, largest = _normalised(self.demands, self.capacities)
+        need, largest = normalised(self.demands, self.capacities)
         claimed = self.max_tasks * largest
         spend = self.credit + self.free_credit
         left, after = spend - self.borrowed, spend - self.borrowed + self.earned
