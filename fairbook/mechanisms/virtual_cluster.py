@@ -1,21 +1,29 @@
 """Virtual clusters with a bounded slowdown (Liu, Dong, Tian, 2011): users on clusters, fractions max-min fair.
 
-Once it is settled who lives where, each cluster is shared max-min fairly
-(:func:`~fairbook.model.clusters.share_out`), and nothing else is better. So the methods differ in one thing, the choice
-of the cluster:
+A user wants alpha virtual machines (VMs, ``max_vms``), tolerates that a part k of them is missing (``tolerance``), so
+that it has a minimum, and lives on one cluster. A method says who lives where. Each cluster is then shared max-min
+fairly (:func:`~fairbook.model.clusters.share_out`), and nothing else is better.
 
-* ``"relaxation"`` and ``"greedy"`` (section 2.1) and ``"mixed_knapsack"`` (Figure 1) are the paper's.
-* ``"metagreedy"`` and ``"vector_packing"`` are the field's (Stillwell et al. 2010, 2012), in one dimension.
-* ``"exact"`` searches for the largest fraction at which all sizes pack, and proves it where it can.
-* ``"spanning"`` lets a virtual cluster live on several physical ones: condition (4) is dropped.
+* ``"relaxation"`` (section 2.1): user after user on the least loaded cluster that has room for its minimum.
+* ``"greedy"`` (section 2.1): the same, where all that is wanted is the smallest part of the cluster.
+* ``"mixed_knapsack"`` (Figure 1): in rounds. Where there are tau VMs for each that is wanted, the users with
+  k <= 1 - tau, queue A, get their minima and no more: these are packed, the largest first, each on the fullest cluster
+  with room. The others, queue B, and the room left are the next round. Where queue A is empty or few users are left, a
+  general algorithm, one of the lists here, places and shares.
+* ``"metagreedy"`` (Stillwell et al. 2010): the best of 16 such lists.
+* ``"vector_packing"`` (METAHVP, Stillwell et al. 2012): the least fraction is bisected, as high as one of 21 lists
+  packs the VMs for it.
+* ``"exact"``: the best of all placements.
+* ``"spanning"``: users may be on several clusters, condition (4) is dropped: one pool is shared, then cut up.
 
 :func:`virtual_cluster_rule` runs each on numbers of any kind. On doubles and whole numbers :func:`virtual_cluster` runs
-the same functions, but for the two that search, which have an engine (``engines/largest_fraction.py``).
+the same functions, but for the two that search: ``engines/largest_fraction.py`` tries no placements, it asks whether
+the VMs for a fraction pack. That comes to the same, for a fraction can be reached if and only if these pack.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -52,8 +60,95 @@ _ROUNDING = 1e-13  # part of a cluster or of a user that is nothing, where VMs a
 _FEW_PAIRS = 100_000  # of users and clusters; where there are more, packing has come out ahead of the lists each time
 _PLACEMENTS = 100_000  # of users on clusters, more of which the plain rule does not try
 
+#: Where users live: the cluster of each that has one.
+Homes = dict[int, int]
+#: User, cluster and VMs of each piece.
+Pieces = list[tuple[int, int, Any]]
+
 
 # ------------------------------------------------------------------------------------------------------- the rules
+
+
+def virtual_cluster_rule(
+    max_vms: Any,
+    tolerance: Any,
+    capacities: Any,
+    *,
+    method: Method = "exact",
+    whole: bool = True,
+    load: Load = "relative",
+    fit: Fit = "least_wanted",
+    general: General = "greedy",
+    small: int = 8,
+    top_up: bool = False,
+) -> Pieces:
+    """Liu et al., sections 2.1 and 2.2, and the field's: (user, cluster, VMs) of each piece; numbers of any kind.
+
+    Who is turned away has none. The arguments are those of :func:`virtual_cluster`, lists in place of arrays. On one
+    cluster three users at half of 8, 6 and 4 leave 2 VMs, which go one by one to the least fraction, at a tie to who
+    wants fewest:
+
+    >>> from fractions import Fraction as F
+    >>> virtual_cluster_rule([F(8), F(6), F(4)], [F(1, 2)] * 3, [F(11)], method="relaxation")
+    [(0, 0, 4), (1, 0, 4), (2, 0, 3)]
+    """
+    wanted, missing, room = (np.array(numbers, object) for numbers in (max_vms, tolerance, capacities))
+    asked = Requests(wanted, missing, room, whole)
+    if method == "spanning":
+        return spanning(asked)
+    if method in ("vector_packing", "exact"):
+        found = settled(asked, vector_packing(asked) if method == "vector_packing" else exact(asked))
+    else:
+        found = by_lists(asked, method, load, fit, general, small, top_up)
+    return [(i, int(found.where[i]), found.vms[i]) for i in np.flatnonzero(found.where >= 0).tolist()]
+
+
+def by_lists(
+    asked: Requests,
+    method: str,
+    load: Load,
+    fit: Fit,
+    general: General = "greedy",
+    small: int = 0,
+    top_up: bool = False,
+) -> Found:
+    """Run one of the methods that place user after user."""
+    if method == "mixed_knapsack":
+        return mixed_knapsack(asked, lambda rest: by_lists(rest, general, load, fit), small, top_up)
+    if method == "metagreedy":
+        return metagreedy(asked)
+    return placed(asked, in_turn(asked, load if method == "relaxation" else fit))
+
+
+def mixed_knapsack(asked: Requests, general: Callable[[Requests], Found], small: int, top_up: bool) -> Found:
+    """Figure 1; where queue A is empty, step 7b would not get smaller, and the general algorithm takes over."""
+    where, vms = np.full(len(asked), TURNED_AWAY, np.int64), np.zeros_like(asked.max_vms)
+    room, left = asked.capacities.copy(), np.arange(len(asked))  # 1
+    rounding = RTOL if asked.tolerance.dtype == float else 0
+    while len(left):
+        problem = asked.only(left, room)
+        tau = room.sum() / problem.max_vms.sum()  # 2: the scarcity
+        in_a = problem.tolerance <= 1 - tau + rounding  # 3: the others are queue B
+        if not in_a.any() or len(left) <= small:  # 7a
+            found = general(problem)
+            where[left], vms[left] = found.where, found.vms
+            break
+        queue = left[in_a][np.argsort(-problem.minimum[in_a], kind="stable")]
+        where[queue] = in_turn(asked.only(queue, room), "tightest")  # 4: a knapsack
+        vms[queue] = np.where(where[queue] >= 0, asked.minimum[queue], 0)
+        taken = np.zeros_like(room)
+        np.add.at(taken, where[queue], vms[queue])
+        room, left = np.maximum(room - taken, 0), left[~in_a]  # 5, 6, 7b
+    return placed(asked, where) if top_up else Found(where, vms, asked.bound)  # 8
+
+
+def metagreedy(asked: Requests) -> Found:
+    """The best of four orders of the users (S1 to S7 in one dimension) with four marks (P1 to P7)."""
+    keys = (np.zeros(len(asked)), asked.max_vms - asked.minimum, asked.minimum, asked.max_vms)
+    orders = [np.argsort(-key, kind="stable") for key in keys]
+    lists = [in_turn(asked, mark, order) for order in orders for mark in ("free", "least_fluid", "tightest", "first")]
+    distinct = {where.tobytes(): where for where in lists}.values()
+    return max((placed(asked, where) for where in distinct), key=lambda found: rank(asked, found))
 
 
 #: By what a cluster is chosen: the smallest part in use by minima; the most VMs that minima leave free; the smallest
@@ -61,11 +156,6 @@ _PLACEMENTS = 100_000  # of users on clusters, more of which the plain rule does
 #: the fewest elastic VMs a free one; none.
 MARKS = ("relative", "free", "least_wanted", "best_fit", "first_fit", "tightest", "least_fluid", "first")
 _RELATIVE, _FREE, _LEAST_WANTED, _BEST_FIT, _FIRST_FIT, _TIGHTEST, _LEAST_FLUID, _FIRST = range(len(MARKS))
-
-#: Where users live: the cluster of each that has one.
-Homes = dict[int, int]
-#: User, cluster and VMs of each piece.
-Pieces = list[tuple[int, int, Any]]
 
 
 def _pairs(order: Any, least: Any, most: Any, capacities: Any, *_: Any) -> float:
@@ -128,52 +218,44 @@ def in_turn(asked: Requests, mark: str, order: IntArray | None = None) -> IntArr
     return where
 
 
-def mixed_knapsack(asked: Requests, general: str, small: int, top_up: bool) -> Found:
-    """Figure 1; where queue A is empty, step 7b would not get smaller, and the general algorithm takes over."""
-    where, vms = np.full(len(asked), TURNED_AWAY, np.int64), np.zeros_like(asked.max_vms)
-    room, left = asked.capacities.copy(), np.arange(len(asked))  # step 1
-    rounding = RTOL if asked.tolerance.dtype == float else 0
-    while len(left):
-        part = asked.only(left, room)
-        tau = room.sum() / part.max_vms.sum()  # 2
-        in_a = part.tolerance <= 1 - tau + rounding  # 3: queue A, and queue B without it
-        if not in_a.any() or len(left) <= small:  # 7a
-            found = metagreedy(part) if general == "metagreedy" else placed(part, in_turn(part, general))
-            where[left], vms[left] = found.where, found.vms
-            break
-        queue = left[in_a][np.argsort(-asked.minimum[left[in_a]], kind="stable")]
-        where[queue] = in_turn(asked.only(queue, room), "tightest")
-        queue = queue[where[queue] >= 0]
-        vms[queue] = asked.minimum[queue]  # 4
-        taken = np.zeros_like(room)
-        np.add.at(taken, where[queue], vms[queue])
-        room = np.maximum(room - taken, 0)  # 5
-        left = left[~in_a]  # 6, 7b
-    return placed(asked, where) if top_up else Found(where, vms, asked.bound)  # 8
+def vector_packing(asked: Requests) -> Homes:
+    """Bisect the fraction, and before it the number of the smallest minima, if no list packs all."""
+    homes, order = by_a_list(asked.minimum, asked.capacities), np.argsort(asked.minimum, kind="stable")
+    if homes is not None:
+        return raised(asked, homes)
+    below, above = 0, len(order) + 1
+    while above - below > 1:
+        middle = (below + above) // 2
+        fits = by_a_list(asked.minimum[order[:middle]], asked.capacities) is not None
+        below, above = (middle, above) if fits else (below, middle)
+    users = np.sort(order[:below])
+    some = asked.only(users)
+    homes = by_a_list(some.minimum, asked.capacities) or {}
+    return {users[i]: j for i, j in raised(some, homes).items()} if len(users) else {}
 
 
-def metagreedy(asked: Requests) -> Found:
-    """The best of four orders of the users (S1 to S7 in one dimension) with four marks (P1 to P7)."""
-    keys = (np.zeros(len(asked)), asked.max_vms - asked.minimum, asked.minimum, asked.max_vms)
-    orders = [np.argsort(-key, kind="stable") for key in keys]
-    lists = [in_turn(asked, mark, order) for order in orders for mark in ("free", "least_fluid", "tightest", "first")]
-    distinct = {where.tobytes(): where for where in lists}.values()
-    return max((placed(asked, where) for where in distinct), key=lambda found: rank(asked, found))
+def raised(asked: Requests, homes: Homes) -> Homes:
+    """Raise the least fraction by bisection as far as a list packs, from where the minima are packed."""
 
+    def reached(homes: Homes) -> Any:
+        return (settled(asked, homes).vms / asked.max_vms).min()
 
-def settled(asked: Requests, homes: Homes) -> Found:
-    """Share each cluster among those who live there."""
-    where = np.full(len(asked), TURNED_AWAY, np.int64)
-    where[list(homes)] = list(homes.values())
-    return placed(asked, where)
-
-
-def tries(fit: str, items: Sequence[int], bins: Sequence[int], free: Sequence[Any]) -> Iterator[tuple[int, int]]:
-    """Say in which order a list tries items and bins: item by item the first or the fullest bin, or bin by bin."""
-    if fit == "fill":
-        yield from ((i, b) for b in bins for i in items)
-    for i in items if fit != "fill" else ():
-        yield from ((i, b) for b in (bins if fit == "first" else sorted(bins, key=free.__getitem__)))
+    alone = np.minimum(asked.max_vms, asked.capacities.max())
+    low, high = reached(homes), min((vms / asked.max_vms).min() for vms in (asked.pooled, alone))
+    listed = sorted({p / a for a in asked.max_vms for p in range(1, int(a) + 1)}) if asked.whole else []
+    bound, fine = high, Fraction(1, 10**10)
+    while high - low > fine * bound:
+        values = [v for v in listed if low < v <= high] if asked.whole else [(low + high) / 2]
+        at = (len(values) - 1) // 2
+        sizes = asked.sizes(values[at])
+        found = by_a_list(sizes, asked.capacities)
+        if found is not None and reached(found) > low:
+            homes, low = found, reached(found)
+        else:
+            high = ([low, *values[:at]] if asked.whole else values)[-1]
+        if found is None and sum(sizes) <= sum(asked.capacities) and max(sizes) <= max(asked.capacities):
+            fine = Fraction(1, 10**5)  # nothing is proved
+    return homes
 
 
 def by_a_list(sizes: Any, room: Any) -> Homes | None:
@@ -182,61 +264,29 @@ def by_a_list(sizes: Any, room: Any) -> Homes | None:
     falling, rising = sorted(items, key=lambda i: -sizes[i]), sorted(bins, key=room.__getitem__)
     for order, boxes in product((falling, items, falling[::-1]), (rising, bins, rising[::-1])):
         for fit in ("first", "best", "fill") if boxes is rising else ("first", "fill"):
-            free, homes = list(room), {}
-            for i, b in tries(fit, order, boxes, free):
-                if i not in homes and sizes[i] <= free[b]:
-                    homes[i], free[b] = b, free[b] - sizes[i]
+            homes = by_list(fit, order, boxes, sizes, list(room))
             if len(homes) == len(sizes):
                 return homes
     return None
 
 
-def raised(asked: Requests, homes: Homes) -> Homes:
-    """Raise the least fraction by bisection as far as a list packs, from where the minima are packed."""
-
-    def level(vms: NDArray[Any]) -> Any:
-        return (vms / asked.max_vms).min()
-
-    def reached(homes: Homes) -> Any:
-        return level(settled(asked, homes).vms)
-
-    bound = min(level(asked.pooled), level(np.minimum(asked.max_vms, asked.capacities.max())))
-    listed = sorted({p / a for a in asked.max_vms for p in range(1, int(a) + 1)}) if asked.whole else []
-    high, fine = bound, Fraction(1, 10**10)
-    while high - reached(homes) > fine * bound:
-        low = reached(homes)
-        values = [v for v in listed if low < v <= high] if asked.whole else [(low + high) / 2]
-        at = (len(values) - 1) // 2
-        sizes = [max(m, up(values[at] * a, asked.whole)) for m, a in zip(asked.minimum, asked.max_vms, strict=True)]
-        found = by_a_list(sizes, asked.capacities)
-        if found is not None and reached(found) > low:
-            homes = found
-        else:
-            high = ([low, *values[:at]] if asked.whole else values)[-1]
-        if found is None and sum(sizes) <= sum(asked.capacities) and max(sizes) <= max(asked.capacities):
-            fine = Fraction(1, 10**5)  # nothing is proved
+def by_list(fit: str, items: Sequence[int], bins: Sequence[int], sizes: Any, free: list[Any]) -> Homes:
+    """Pack item by item into the first or the fullest bin with room, or fill bin by bin."""
+    tries = {
+        "first": ((i, j) for i in items for j in bins),
+        "best": ((i, j) for i in items for j in sorted(bins, key=free.__getitem__)),
+        "fill": ((i, j) for j in bins for i in items),
+    }
+    homes: Homes = {}
+    for i, j in tries[fit]:
+        if i not in homes and sizes[i] <= free[j]:
+            homes[i], free[j] = j, free[j] - sizes[i]
     return homes
-
-
-def vector_packing(asked: Requests) -> Homes:
-    """Bisect the fraction, and before it the number of the smallest minima, if no list packs all."""
-    homes, order = by_a_list(asked.minimum, asked.capacities), smallest_first(asked)
-    if homes is not None:
-        return raised(asked, homes)
-    below, above = 0, len(order) + 1
-    while above - below > 1:
-        middle = (below + above) // 2
-        fits = by_a_list([asked.minimum[i] for i in order[:middle]], asked.capacities) is not None
-        below, above = (middle, above) if fits else (below, middle)
-    users = sorted(order[:below])
-    some = asked.only(users)
-    homes = by_a_list(some.minimum, asked.capacities) or {}
-    return {users[i]: j for i, j in raised(some, homes).items()} if users else {}
 
 
 def exact(asked: Requests) -> Homes:
     """Try all ways to place as many of the smallest minima as can be, and take the largest least fraction."""
-    order, clusters = smallest_first(asked), range(len(asked.capacities))
+    order, clusters = np.argsort(asked.minimum, kind="stable"), range(len(asked.capacities))
 
     @cache
     def level(users: tuple[int, ...], j: int) -> Any:
@@ -255,6 +305,13 @@ def exact(asked: Requests) -> Homes:
         if least(best) >= 0:
             return dict(best)
     return {}
+
+
+def settled(asked: Requests, homes: Homes) -> Found:
+    """Share each cluster among those who live there."""
+    where = np.full(len(asked), TURNED_AWAY, np.int64)
+    where[list(homes)] = list(homes.values())
+    return placed(asked, where)
 
 
 def spanning(asked: Requests) -> Pieces:
@@ -288,58 +345,7 @@ def cut(users: Iterable[int], amounts: Iterable[Any], room: Sequence[Any], round
     return [(i, j, vms) for (i, j), vms in pieces.items()]
 
 
-def smallest_first(asked: Requests) -> list[int]:
-    """Order users by their minima: if m users can be served at all, then the m with the smallest can."""
-    return sorted(range(len(asked.minimum)), key=lambda i: asked.minimum[i])
-
-
-def up(vms: Any, whole: bool) -> Any:
-    """Round up to whole VMs, where they are."""
-    return -(-vms // 1) if whole else vms
-
-
-def virtual_cluster_rule(
-    max_vms: Any,
-    tolerance: Any,
-    capacities: Any,
-    *,
-    method: Method = "exact",
-    whole: bool = True,
-    load: Load = "relative",
-    fit: Fit = "least_wanted",
-    general: General = "greedy",
-    small: int = 8,
-    top_up: bool = False,
-) -> Pieces:
-    """Liu et al., sections 2.1 and 2.2, and the field's: (user, cluster, VMs) of each piece; numbers of any kind.
-
-    Who is turned away has none. The arguments are those of :func:`virtual_cluster`, lists in place of arrays. On one
-    cluster three users at half of 8, 6 and 4 leave 2 VMs, which go one by one to the least fraction, at a tie to who
-    wants fewest:
-
-    >>> from fractions import Fraction as F
-    >>> virtual_cluster_rule([F(8), F(6), F(4)], [F(1, 2)] * 3, [F(11)], method="relaxation")
-    [(0, 0, 4), (1, 0, 4), (2, 0, 3)]
-    """
-    wanted, missing, room = (np.array(numbers, object) for numbers in (max_vms, tolerance, capacities))
-    asked = Requests(wanted, missing, room, whole)
-    if method == "spanning":
-        return spanning(asked)
-    if method in ("vector_packing", "exact"):
-        found = settled(asked, vector_packing(asked) if method == "vector_packing" else exact(asked))
-    else:
-        found = _by_lists(asked, method, load, fit, general, small, top_up)
-    return [(i, int(found.where[i]), found.vms[i]) for i in np.flatnonzero(found.where >= 0).tolist()]
-
-
-def _by_lists(
-    asked: Requests, method: Method, load: Load, fit: Fit, general: General, small: int, top_up: bool
-) -> Found:
-    """Run one of the methods that place user after user; where numbers are fractions, as a rule."""
-    marks: dict[str, str] = {"relaxation": load, "greedy": fit}
-    if method == "mixed_knapsack":
-        return mixed_knapsack(asked, marks.get(general, general), small, top_up)
-    return metagreedy(asked) if method == "metagreedy" else placed(asked, in_turn(asked, marks[method]))
+# -------------------------------------------------------------------------------------------------- the engine
 
 
 def _packed(asked: Requests, packer: Packer) -> Found:
@@ -355,9 +361,6 @@ def _packed(asked: Requests, packer: Packer) -> Found:
     if start is not None and float((start.vms / asked.max_vms).min()) >= asked.bound * (1 - RTOL):
         return start
     return largest_fraction(asked, packer, None if start is None else start.where)
-
-
-# --------------------------------------------------------------------------------------------------- the searches
 
 
 def packs(sizes: NDArray[Any], capacities: NDArray[Any]) -> bool | None:
@@ -510,5 +513,5 @@ def virtual_cluster(
         found = _packed(asked, packer := Packer(node_limit if method == "exact" else 0, seed))
         nodes = packer.nodes
     else:
-        found = _by_lists(asked, method, **options)
+        found = by_lists(asked, method, **options)
     return VirtualClusters(asked, found.vms, found.where, method, found.bound, nodes, pieces, packs)
