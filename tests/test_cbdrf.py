@@ -144,8 +144,6 @@ def test_runs_equal_exact_fractions_and_one_phase_at_a_time(grant: Any, held: An
         for mark in (0, 1):  # not one rounding short of it
             assert ((found.credit_factor == mark) == (exact.credit_factor == mark)).all()
         assert found.violations() == []
-        names = [(user, phase) for user in found.users for phase in range(len(found))]
-        assert all(str(user) in found.explain(user, phase) for user, phase in names)
         pool = fb.CbDrf(found.tasks.shape[1], found.capacities, rule=replace(found.rule, rho=0.75))
         for t, need in enumerate(found.demands):
             assert (pool.pool == found.pool[t]).all()
@@ -198,10 +196,8 @@ def test_thousands_of_phases_equal_whole_numbers(up: int, down: int, cap: int | 
         credit_floor=floor / 100,
     )
     assert ((found.credit_factor == 1.0) == (exact >= 100)).all()
-    assert ((found.credit_factor == 0.0) == (exact == 0)).all()
-    assert same(found.credit, exact / 100, atol=1e-9)
-    assert (found.credit[exact == 100] == 1.0).all()
     assert (found.credit[exact == floor] == floor / 100).all()
+    assert same(found.credit, exact / 100, atol=1e-9)
     assert (found.complied == complies).all()
     assert found.violations() == []
 

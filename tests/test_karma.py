@@ -93,11 +93,8 @@ def test_equal_credits_and_no_bounds_are_drf_whatever_alpha(case: Instance, alph
     exact = karma_rule([case.demands], initial_credit=[2] * n, capacities=case.capacities, alpha=alpha)
     assert exact.tasks[0].tolist() == exact_tasks(case.demands, None, case.capacities)
     demands, _, capacities, _ = case.floats
-    allocation = karma_phase(demands, 2, capacities=capacities, alpha=float(alpha))
-    drf = fb.drf(demands, capacities=capacities)
-    assert close(allocation.tasks, drf.tasks)
     run = karma(np.repeat(demands[None], 3, axis=0), capacities=capacities, alpha=float(alpha))
-    assert close(run.tasks, np.repeat(drf.tasks[None], 3, axis=0))
+    assert close(run.tasks, np.repeat(fb.drf(demands, capacities=capacities).tasks[None], 3, axis=0))
     if (demands > 0).all():
         assert np.ptp(run.final_credit) < 1e-9
 
@@ -130,10 +127,7 @@ def test_many_phases_are_certified() -> None:
     for initial in (0.0, 0.02, None):
         run = karma(demands, capacities=[3, 0.5], max_tasks=bounds * 4, alpha=0.5, initial_credit=initial)
         assert run.violations() == []
-        assert (run.utilisation <= 1 + 1e-12).all()
-        assert (run.credit >= -1e-12).all()
         assert not run.tasks[~(demands > 0).any(axis=2)].any()
-        assert run.donated[~(demands > 0).any(axis=2)].min() == 0.5 / 40
 
 
 def test_certificate_notices_another_rule_and_who_borrows_out_of_turn() -> None:
@@ -176,10 +170,8 @@ def test_one_at_a_time_is_the_same_digit_for_digit() -> None:
             assert (one.tasks == run.tasks[t]).all()
             assert (one.max_tasks == run.at(t).max_tasks).all()
             assert (one.bottlenecks == run.at(t).bottlenecks).all()
-        assert run.at(t).violations() == []
         pool = pickle.loads(pickle.dumps(pool))
     assert (pool.credit == run.final_credit).all()
-    assert pool.phases == 20
     assert repr(pool) == "Karma(6 users, 2 resources, phase 20)"
 
 
@@ -205,7 +197,6 @@ def test_a_row_of_zeros_is_a_bound_of_zero() -> None:
     assert (absent.tasks == bounded.tasks).all()
     assert (absent.final_credit == bounded.final_credit).all()
     assert absent.max_tasks.tolist() == bounded.max_tasks.tolist()
-    assert absent.violations() == []
     exact = karma_rule([[[1, 1], [0, 0]], [[1, 1], [1, 0]]], initial_credit=[2, 2], alpha="1/2")
     assert exact.tasks.tolist() == absent.tasks.tolist()
     assert exact.final_credit.tolist() == absent.final_credit.tolist()

@@ -424,33 +424,33 @@ class KarmaRun(PhasedRun):
         rtol = as_tolerance(rtol)
         found: list[str] = []
         need, largest = normalised(self.demands, self.capacities)
-        claimed = self.max_tasks * largest
+        share = self.alpha / self.tasks.shape[1]
+        given = np.minimum(self.max_tasks * largest, share)
         spend = self.credit + self.free_credit
         left, after = spend - self.borrowed, spend - self.borrowed + self.earned
-        near = rtol * (1 + spend.max(axis=1))
+        near = rtol * (1 + spend.max(axis=1, keepdims=True))
 
         def check(wrong: NDArray[np.bool_], text: str) -> None:
             found.extend(f"{text} in phase {t}" for t in np.flatnonzero(wrong.any(axis=1)).tolist())
 
         def off(a: FloatArray, b: FloatArray) -> NDArray[np.bool_]:
-            return ~(np.abs(a - b) <= near[:, None])
+            return ~(np.abs(a - b) <= near)
 
-        given = np.minimum(claimed, self.alpha / self.tasks.shape[1])
         check(off(np.vstack([self.credit[1:], self.final_credit]), after), "credits do not follow from what was paid")
         check(off(self.guaranteed, given), "what is held for nothing is not min(guarantee, claim)")
-        check(off(self.donated, self.alpha / self.tasks.shape[1] - given), "donations are told wrongly")
+        check(off(self.donated, share - given), "donations are told wrongly")
         check(off(self.tasks * largest, self.dominant_shares), "tasks are not what the shares pay for")
-        check((self.borrowed < 0) | (left < -near[:, None]), "someone borrows what its credit does not pay for")
-        check((self.earned < 0) | (self.earned > self.donated + near[:, None]), "someone earns more than it donates")
-        sums = self.earned.sum(axis=1), np.minimum(self.donated.sum(axis=1), self.borrowed.sum(axis=1))
-        check(off(sums[0][:, None], sums[1][:, None]), "donors do not earn what is borrowed from them")
-        richest = np.where(self.earned > near[:, None], after, -np.inf).max(axis=1)
-        unpaid = self.earned < self.donated - near[:, None]
-        check(unpaid & (after < (richest - near)[:, None]), "a donor earns before a poorer one")
+        check((self.borrowed < 0) | (left < -near), "someone borrows what its credit does not pay for")
+        check((self.earned < 0) | (self.earned > self.donated + near), "someone earns more than it donates")
+        earned, donated, borrowed = (a.sum(axis=1, keepdims=True) for a in (self.earned, self.donated, self.borrowed))
+        check(off(earned, np.minimum(donated, borrowed)), "donors do not earn what is borrowed from them")
+        richest = np.where(self.earned > near, after, -np.inf).max(axis=1, keepdims=True)
+        unpaid = self.earned < self.donated - near
+        check(unpaid & (after < richest - near), "a donor earns before a poorer one")
         for j, name in enumerate(self.resources):
-            holds = (need[:, :, j] > 0) & (self.borrowed > near[:, None])
-            least = np.where(holds, left, np.inf).min(axis=1)
-            check((self.bottlenecks == j) & (left > (least + near)[:, None]), f"a richer user is denied {name}")
+            holds = (need[:, :, j] > 0) & (self.borrowed > near)
+            least = np.where(holds, left, np.inf).min(axis=1, keepdims=True)
+            check((self.bottlenecks == j) & (left > least + near), f"a richer user is denied {name}")
         for t in range(len(self)):
             found += [f"{text} in phase {t}" for text in self.at(t).violations(rtol)]
         return found
