@@ -115,7 +115,7 @@ def numbers(name: str, result: Any) -> list[np.ndarray]:
         "phases": ["tasks", "final_credit"],
         "periods": ["cumulative_shares", "below_one"],
         "machines": ["placed_user", "placed_machine"],
-        "clusters": ["min_fraction", "served"] + ["vms", "cluster"] * one,
+        "clusters": ["min_fraction", *(["served"] * (method != "metagreedy")), *(["served", "vms", "cluster"] * one)],
     }
     return [np.asarray(getattr(result, what), float) for what in compared.get(registry[name].kind, ["tasks"])]
 

@@ -18,7 +18,8 @@ fairly (:func:`~fairbook.model.clusters.share_out`), and nothing else is better.
 
 :func:`virtual_cluster_rule` runs each on numbers of any kind. On doubles and whole numbers :func:`virtual_cluster` runs
 the same functions, but for the two that search: ``engines/largest_fraction.py`` tries no placements, it asks whether
-the VMs for a fraction pack. That comes to the same, for a fraction can be reached if and only if these pack.
+the VMs for a fraction pack. That comes to the same, for a fraction can be reached if and only if these pack. Lists may
+pack more where they do not pack less: where VMs are not whole, ``"vector_packing"`` then may reach another fraction.
 """
 
 from __future__ import annotations
