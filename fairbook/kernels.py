@@ -16,7 +16,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -66,6 +68,36 @@ def _sources() -> bytes:
     return found.digest()
 
 
+class _Kept:
+    """Numba's cache of one kernel on disk: damaged, or where nothing can be written, it costs time and nothing else."""
+
+    told = False
+
+    def __init__(self, kept: Any) -> None:
+        self._kept, self._file = kept, kept._cache_file
+        self._file._source_stamp = _sources()
+        self.load_overload = functools.partial(self._try, kept.load_overload)
+        self.save_overload = functools.partial(self._try, kept.save_overload)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kept, name)
+
+    def __bool__(self) -> bool:
+        return bool(self._try(self._file._load_index))
+
+    def _try(self, call: Callable[..., Any], *given: Any) -> Any:
+        try:
+            return call(*given)
+        except Exception as error:  # whatever a damaged pickle or a full disk may raise
+            if not _Kept.told:
+                _Kept.told = True
+                why = f"{self._kept.cache_path} cannot be used ({str(error) or type(error).__name__})"
+                warnings.warn(f"{why}: kernels are compiled anew, which costs time and nothing else", stacklevel=2)
+            with suppress(OSError):
+                Path(self._file._index_path).unlink()
+            return None
+
+
 class Kernel:
     """A function of numbers and arrays; see the head of this module."""
 
@@ -86,7 +118,7 @@ class Kernel:
         except RuntimeError:  # there is no such folder, neither beside the module nor at home
             return numba.njit(**options)(self.py_func)
         if hasattr(made, "_cache"):  # NUMBA_DISABLE_JIT makes nothing of it
-            made._cache._cache_file._source_stamp = _sources()
+            made._cache = _Kept(made._cache)
         return made
 
     @property
@@ -97,8 +129,8 @@ class Kernel:
     @functools.cached_property
     def _kept(self) -> bool:
         """Whether a compiled form is on disk."""
-        cache: Any = getattr(self.compiled, "_cache", None) if _numba() is not None else None
-        return bool(getattr(cache, "_cache_file", None) and cache._cache_file._load_index())
+        cache = getattr(self.compiled, "_cache", None) if _numba() is not None else None
+        return isinstance(cache, _Kept) and bool(cache)
 
     def __call__(self, *arguments: Any) -> Any:
         if self._steps is INSIDE or any(isinstance(a, np.ndarray) and a.dtype == object for a in arguments):

@@ -136,7 +136,9 @@ def test_users_too_far_apart_are_refused_and_told_apart_by_the_rule(case: Any) -
     """The rule is right to the last digit, and the certificate sees what is not, also of the lightest."""
     demands, weights, capacities, bounds = case
     given_: Any = {"weights": weights, "capacities": capacities, "max_tasks": bounds}
-    with pytest.raises(fb.InvalidInput, match=r'^weights and demands must give .* within 1e.08 .*engine="plain"'):
+    with pytest.raises(
+        fb.InvalidInput, match=r'^weights and demands must not lie more than 1e.08 apart .*engine="plain"'
+    ):
         fb.drf(demands, **given_)
     allocation = fb.drf(demands, **given_, engine="plain")
     most = bounds and [None if bound == np.inf else bound for bound in bounds]
@@ -214,3 +216,5 @@ def test_what_runs_already_counts_and_stays() -> None:
     for wrong, rule in (([0.5, 0], "whole number"), ([-1, 0], "whole number"), ([9, 1], "fit the pool")):
         with pytest.raises(fb.InvalidInput, match=rf"^running.* must .*{rule}"):
             fb.drf_by_task([[1, 4], [3, 1]], capacities=[9, 18], running=wrong)
+    with pytest.raises(fb.InvalidInput, match=r"^running\[0\] must not exceed max_tasks, got 5"):
+        fb.drf_by_task([[1, 4]], capacities=[90, 180], max_tasks=[2], running=[5])

@@ -95,12 +95,13 @@ def test_a_kernel_is_compiled_once_it_has_had_enough(monkeypatch: pytest.MonkeyP
     assert one(np.ones(4)) == other(np.ones(4)) == kernels.kernel(kernels.ALWAYS)(lambda: 4)()
 
 
-def told(code: str, **environment: str) -> str:
-    """Run code in a process of its own."""
+def told(code: str, said: str = "", **environment: str) -> str:
+    """Run code in a process of its own, which warns once at most."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA", "PYTHON"))}
     run = [sys.executable, "-c", code]
     done = subprocess.run(run, env=inherited | environment, capture_output=True, text=True, timeout=300)
-    assert done.stderr == ""
+    assert done.stderr.count("UserWarning") == bool(said), done.stderr
+    assert said in done.stderr
     return done.stdout
 
 
@@ -133,7 +134,7 @@ def inner(x):
 """
 
 
-def test_compiled_code_is_that_of_the_present_sources(tmp_path: Path) -> None:
+def test_compiled_code_is_that_of_the_present_sources_and_a_bad_cache_costs_time_alone(tmp_path: Path) -> None:
     copy = tmp_path / "fairbook"
     shutil.copytree(Path(fb.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
     (copy / "caller.py").write_text(CALLER, "utf8")
@@ -142,3 +143,17 @@ def test_compiled_code_is_that_of_the_present_sources(tmp_path: Path) -> None:
     for text, expected in ((CALLEE, "4 0"), (CALLEE, "4 1"), (CALLEE.replace("x + 1", "x + 2"), "5 0")):
         (copy / "callee.py").write_text(text, "utf8")
         assert told(code, PYTHONDONTWRITEBYTECODE="1").strip() == expected
+
+    def again(said: str) -> str:
+        return told(code, said, PYTHONDONTWRITEBYTECODE="1").strip()
+
+    cache = copy / "__pycache__"
+    for name in ("*.nbi", "*.nbc"):  # as a power failure leaves them
+        for path in cache.glob(name):
+            path.write_bytes(path.read_bytes()[:1])
+        assert again("costs time and nothing else") == "5 0"
+        assert again("") == "5 1", "it is mended"
+    for path in cache.glob("*.nbi"):  # nothing can be written there, not even by root
+        path.unlink()
+        path.mkdir()
+    assert again("costs time and nothing else") == "5 0"

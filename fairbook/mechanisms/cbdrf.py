@@ -31,9 +31,8 @@ from fairbook.mechanisms.cbdrf_phase import (
     pool_of,
 )
 from fairbook.mechanisms.cbdrf_run import CreditRun
-from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.pools import fractions
-from fairbook.mechanisms.readings import Grant, Held, Penalty, Ratio
+from fairbook.mechanisms.readings import Engine, Grant, Held, Penalty, Ratio
 from fairbook.model.inputs import as_capacities, phased_demands
 from fairbook.model.instance import takes_instance
 
@@ -156,7 +155,6 @@ def cbdrf(
     >>> bool((r.tasks[:, 0] == r.drf_tasks[:, 0]).all())
     True
     """
-    check_choice(engine, "engine", Engine)
     named = phased_demands(demands)
     T, n, m = named.values.shape
     shapes = (), (n,), (T, n)

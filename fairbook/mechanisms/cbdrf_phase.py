@@ -16,10 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.drf import fill_bounded
 from fairbook.mechanisms.pools import fractions
-from fairbook.mechanisms.readings import Grant, Held, Penalty, Ratio
+from fairbook.mechanisms.readings import Engine, Grant, Held, Penalty, Ratio
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (
     LARGEST,
@@ -39,6 +38,7 @@ from fairbook.model.inputs import (
     per_user,
     reordered,
 )
+from fairbook.model.instance import check_choice, checks_choices
 
 __all__ = ["CreditRule", "Grants", "grant_tasks", "grant_tasks_rule"]
 
@@ -333,6 +333,7 @@ def as_grants(
     )
 
 
+@checks_choices
 def grant_tasks(
     demands: Any, credit_factor: Any, *, capacities: Any = None, grant: Grant = "scaled", engine: Engine = "fast"
 ) -> Grants:
@@ -379,8 +380,6 @@ def grant_tasks(
     weighted [4.154 1.385]
     capped [4.312 0.75 ]
     """
-    check_choice(grant, "grant", Grant)
-    check_choice(engine, "engine", Engine)
     named = demand_matrix(demands)
     check_amounts(named.values, "demands")
     n, m = named.values.shape

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.kernels import INSIDE, kernel
-from fairbook.mechanisms.choices import Engine
+from fairbook.mechanisms.readings import Engine
 from fairbook.model.allocation import Allocation, used_up
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.exact import by_rule, exact_instance

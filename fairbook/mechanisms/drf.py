@@ -11,6 +11,7 @@ and their successors do.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,8 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.kernels import kernel
-from fairbook.mechanisms.choices import Engine
 from fairbook.mechanisms.engines.whole_tasks import FITS, TIED, check_count, serve
-from fairbook.mechanisms.readings import Stuck
+from fairbook.mechanisms.readings import Engine, Stuck
 from fairbook.model.allocation import Allocation
 from fairbook.model.exact import by_rule
 from fairbook.model.inputs import (
@@ -260,17 +260,55 @@ def drf(
     return Allocation(tasks, values, scaled, pool, bounds, stops, *names, given_weights=raw, exact=exact_fill)
 
 
-def as_running(running: Any, share: FloatArray, users: Any) -> FloatArray:
-    """Check the tasks that run already, shape (n,): whole, and together within the pool."""
+def as_running(running: Any, share: FloatArray, bounds: FloatArray, users: Any) -> FloatArray:
+    """Check the tasks that run already, shape (n,): whole, within the bounds, and together within the pool."""
     if running is None:
         return np.zeros(len(share))
     tasks = per_user(running, len(share), users, "running").copy()
     whole = (tasks >= 0) & (tasks == np.floor(tasks)) & (tasks < np.inf)
     raise_at_first(~whole, "running", "must be a whole number of at least 0", tasks)
+    raise_at_first(tasks > bounds, "running", "must not exceed max_tasks", tasks)
     if (tasks @ share > 1 + FITS).any():
         most = float((tasks @ share).max())
         raise InvalidInput("running", "must fit the pool", f"{most:.6g} times as much of a resource")
     return tasks
+
+
+def hand_out(
+    mechanism: str,
+    rule: Callable[..., Any],
+    demands: Any,
+    weights: Any,
+    capacities: Any,
+    max_tasks: Any,
+    engine: Engine,
+    *,
+    running: Any = None,
+    ahead: float = 0.0,
+    sign: int = 1,
+    stop: bool = False,
+    **reading: Any,
+) -> Allocation:
+    """Hand out whole tasks one by one: the rule in fractions, or ``serve``, which says what the options mean."""
+    named = as_demands(demands)
+    values = named.values
+    n, m = values.shape
+    pool = as_capacities(capacities, m, named.resources)
+    scaled = as_weights(weights, n, named.users)
+    bounds = np.floor(as_max_tasks(max_tasks, n, named.users))
+    share = values / pool
+    check_count(share, bounds)
+    tasks = as_running(running, share, bounds, named.users)
+    if engine == "plain":
+        given = {"weights": scaled, "capacities": pool, "max_tasks": bounds}
+        if running is not None:
+            given["running"] = tasks
+        exact = by_rule(rule, demands=values, **given, **reading, near=TIED)
+        tasks, stops = np.array(exact[0], dtype=np.float64), np.array(exact[1])
+    else:
+        stops = serve(share, scaled, bounds, ahead, sign, stop, tasks)
+    names = named.users, named.resources
+    return Allocation(tasks, values, scaled, pool, bounds, stops, *names, mechanism=mechanism, rule="whole_tasks")
 
 
 @takes_instance
@@ -330,30 +368,5 @@ def drf_by_task(
     >>> drf_by_task([[1, 4], [3, 1]], capacities=[9, 18], running=[4, 0]).tasks
     array([4., 1.])
     """
-    named = as_demands(demands)
-    values = named.values
-    n, m = values.shape
-    pool = as_capacities(capacities, m, named.resources)
-    scaled = as_weights(weights, n, named.users)
-    bounds = np.floor(as_max_tasks(max_tasks, n, named.users))
-    share = values / pool
-    check_count(share, bounds)
-    tasks = as_running(running, share, named.users)
-    if engine == "plain":
-        given = {"weights": scaled, "capacities": pool, "max_tasks": bounds, "running": tasks}
-        rule = by_rule(drf_by_task_rule, demands=values, **given, stuck=stuck, near=TIED)
-        tasks, stops = np.array(rule[0], dtype=np.float64), np.array(rule[1])
-    else:
-        stops = serve(share, scaled, bounds, 0.0, 1, stuck == "stop", tasks)
-    return Allocation(
-        tasks,
-        values,
-        scaled,
-        pool,
-        bounds,
-        stops,
-        named.users,
-        named.resources,
-        mechanism="drf_by_task",
-        rule="whole_tasks",
-    )
+    options: dict[str, Any] = {"running": running, "stuck": stuck, "stop": stuck == "stop"}
+    return hand_out("drf_by_task", drf_by_task_rule, demands, weights, capacities, max_tasks, engine, **options)

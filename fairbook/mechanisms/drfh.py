@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.errors import FairbookError
-from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.engines.placing import fill
 from fairbook.mechanisms.machines import Machines, as_placement, in_fractions, progressive
-from fairbook.mechanisms.readings import DrfhMethod
+from fairbook.mechanisms.readings import DrfhMethod, Engine
 from fairbook.model.inputs import FloatArray, as_weights, check_switch, raise_at_first
-from fairbook.model.instance import takes_instance
+from fairbook.model.instance import checks_choices, takes_instance
 from fairbook.model.placement import Cell, FluidPlacement, Placement, as_cell
 
 __all__ = ["drfh", "drfh_rule"]
 
 
+@checks_choices
 def drfh_rule(
     demands: Any,
     machines: Any,
@@ -164,9 +164,7 @@ def drfh(
     >>> drfh([[0.2, 1], [1, 0.2]], machines=[[2, 12], [12, 2]], method="first_fit").tasks
     array([6, 6])
     """
-    check_choice(method, "method", DrfhMethod)
     check_switch(progress, "progress")
-    check_choice(engine, "engine", Engine)
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     n = len(cell.demands)
     given = as_weights(weights, n, cell.named_users, contributed=True)  # not scaled: equal levels stay equal

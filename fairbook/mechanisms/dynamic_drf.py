@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fairbook.mechanisms.choices import Engine
 from fairbook.mechanisms.dmfa_srq import dmfa_srq, dmfa_srq_rule
+from fairbook.mechanisms.readings import Engine
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.inputs import demand_matrix
 from fairbook.model.instance import takes_instance

@@ -26,10 +26,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.engines.placing import fill
 from fairbook.mechanisms.machines import Machines, as_placement, in_fractions, logarithm, wants_more
-from fairbook.mechanisms.readings import GdrfChoice, Least, MachineType, Match, Queue
+from fairbook.mechanisms.readings import Engine, GdrfChoice, Least, MachineType, Match, Queue
 from fairbook.model.inputs import FloatArray, as_whole, check_switch
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Cell, Placement, as_cell
@@ -276,9 +275,6 @@ def gdrf(
         "choice": choice,
         "queue": queue,
     }
-    for (name, value), kind in zip(readings.items(), (Match, Least, MachineType, GdrfChoice, Queue), strict=True):
-        check_choice(value, name, kind)
-    check_choice(engine, "engine", Engine)
     check_switch(progress, "progress")
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     n, m = cell.demands.shape

@@ -30,8 +30,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.pools import fractions
+from fairbook.mechanisms.readings import Engine
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (
     FAR_APART,
@@ -51,7 +51,7 @@ from fairbook.model.inputs import (
     phased_demands,
     raise_at_first,
 )
-from fairbook.model.instance import takes_instance
+from fairbook.model.instance import checks_choices, takes_instance
 from fairbook.model.phased import PhasedRun
 from fairbook.model.result import called
 
@@ -220,7 +220,6 @@ def work_out(
     free: Any = None,
 ) -> KarmaRun:
     """Run the rule on doubles, and refuse what these do not tell; or, by ``engine="plain"``, on fractions of them."""
-    check_choice(engine, "engine", Engine)
     if engine == "plain":
         given = {"capacities": capacities, "max_tasks": claims, "initial_credit": credit, "alpha": alpha, "free": free}
         return replace(karma_rule(demands, **given).rounded(), demands=demands)
@@ -232,6 +231,7 @@ def work_out(
     return run_phases(demands, capacities, claims, credit, alpha, free)
 
 
+@checks_choices
 def karma_phase(
     demands: Any,
     credit: Any,

@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.engines.placing import fill
 from fairbook.mechanisms.gdrf import as_filled, lots, machine_types, of_type, ranking, types_in_order
 from fairbook.mechanisms.machines import Machines, as_placement, in_fractions, logarithm, progressive
-from fairbook.mechanisms.readings import MdrfReading
+from fairbook.mechanisms.readings import Engine, MdrfReading
 from fairbook.model.inputs import check_switch
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Placement, as_cell
@@ -115,8 +114,6 @@ def mdrf(
     >>> mdrf([[1, 2], [2, 1]], machines=[[4, 4]], machine_counts=[2]).tasks
     array([2, 2])
     """
-    check_choice(reading, "reading", MdrfReading)
-    check_choice(engine, "engine", Engine)
     check_switch(progress, "progress")
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     drawn = lots(cell, seed)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.drf import drf_by_task, drf_by_task_rule
 from fairbook.mechanisms.engines.placing import tasks_at_most
 from fairbook.mechanisms.machines import as_placement, in_fractions
+from fairbook.mechanisms.readings import Engine
 from fairbook.model.inputs import FloatArray, as_weights
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Cell, Placement, as_cell
@@ -122,7 +122,6 @@ def per_server_drf(
     >>> per_server_drf([[0.2, 1], [1, 0.2]], machines=[[2, 12], [12, 2]]).tasks
     array([6, 6])
     """
-    check_choice(engine, "engine", Engine)
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     tasks_at_most(cell)
     n = len(cell.demands)

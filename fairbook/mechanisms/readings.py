@@ -12,6 +12,7 @@ __all__ = [
     "READINGS",
     "Alone",
     "DrfhMethod",
+    "Engine",
     "Fit",
     "GdrfChoice",
     "General",
@@ -32,6 +33,8 @@ __all__ = [
     "Unserved",
 ]
 
+#: What works a mechanism out: the engine on doubles, or the rule at the head of its module, on fractions of them.
+Engine = Literal["fast", "plain"]
 #: Who does not fit is passed over, or ends it (drf_by_task).
 Stuck = Literal["skip", "stop"]
 #: Whom a tie serves (sequential_minmax).
@@ -66,7 +69,7 @@ Alone = Literal["bundles", "whole_bundles", "resources"]
 Unserved = Literal["expires", "waits"]
 #: Which cluster is least loaded (virtual_cluster).
 Load = Literal["relative", "free"]
-#: Which cluster takes back (virtual_cluster).
+#: Which cluster a user goes to (virtual_cluster).
 Fit = Literal["least_wanted", "best_fit", "first_fit"]
 #: What solves the rest (virtual_cluster).
 General = Literal["greedy", "relaxation", "metagreedy"]

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from fairbook.mechanisms.choices import Engine
-from fairbook.mechanisms.engines.whole_tasks import TIED, check_count, serve
-from fairbook.mechanisms.readings import Ties
+from fairbook.mechanisms.drf import hand_out
+from fairbook.mechanisms.readings import Engine, Ties
 from fairbook.model.allocation import Allocation
-from fairbook.model.exact import by_rule
-from fairbook.model.inputs import as_capacities, as_demands, as_max_tasks, as_weights
 from fairbook.model.instance import takes_instance
 
 __all__ = ["sequential_minmax", "sequential_minmax_rule"]
@@ -110,30 +105,7 @@ def sequential_minmax(
     >>> sequential_minmax([[5], [12]], capacities=[20]).tasks
     array([4., 0.])
     """
-    named = as_demands(demands)
-    n, m = named.values.shape
-    pool = as_capacities(capacities, m, named.resources)
-    scaled = as_weights(weights, n, named.users)
-    bounds = np.floor(as_max_tasks(max_tasks, n, named.users))
-    share = named.values / pool
-    check_count(share, bounds)
-    tasks = np.zeros(n)
-    if engine == "plain":
-        given = {"weights": scaled, "capacities": pool, "max_tasks": bounds}
-        rule = by_rule(sequential_minmax_rule, demands=named.values, **given, ties=ties, near=TIED)
-        tasks, stops = np.array(rule[0], dtype=np.float64), np.array(rule[1])
-    else:
-        # the largest level never falls, so it is the user's own level after the task that counts
-        stops = serve(share, scaled, bounds, 1.0, 1 if ties == "first" else -1, False, tasks)
-    return Allocation(
-        tasks,
-        named.values,
-        scaled,
-        pool,
-        bounds,
-        stops,
-        named.users,
-        named.resources,
-        mechanism="sequential_minmax",
-        rule="whole_tasks",
-    )
+    # the largest level never falls, so it is the user's own level after the task that counts: one task ahead
+    options: dict[str, Any] = {"ties": ties, "ahead": 1.0, "sign": 1 if ties == "first" else -1}
+    rule = sequential_minmax_rule
+    return hand_out("sequential_minmax", rule, demands, weights, capacities, max_tasks, engine, **options)

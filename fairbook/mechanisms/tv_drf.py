@@ -38,16 +38,15 @@ from typing import Any
 
 import numpy as np
 
-from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.engines.nearest import DISTANCE, as_machines
 from fairbook.mechanisms.engines.tv_drf_alone import FITS, IDLE, SPLIT, amounts_alone, coefficients
 from fairbook.mechanisms.engines.tv_drf_whole import as_stock, as_users, hand_out
-from fairbook.mechanisms.readings import Alone, TvMethod, Unserved
+from fairbook.mechanisms.readings import Alone, Engine, TvMethod, Unserved
 from fairbook.mechanisms.tv_drf_case import Case, as_case, check_one_shape, check_size, check_within_doubles
 from fairbook.mechanisms.tv_drf_fluid import NEAR, Accounts, flow
 from fairbook.mechanisms.tv_drf_run import TvDrfRun, never_below
 from fairbook.model.inputs import LARGEST, check_switch
-from fairbook.model.instance import takes_instance
+from fairbook.model.instance import check_choice, takes_instance
 
 __all__ = ["TvDrfRun", "tv_drf", "tv_drf_rule"]
 

@@ -35,10 +35,9 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.kernels import INSIDE, compiles, kernel
-from fairbook.mechanisms.choices import Engine, check_choice
 from fairbook.mechanisms.engines.largest_fraction import Found, Packer, largest_fraction, placed, rank
 from fairbook.mechanisms.engines.packing import FITS, pack
-from fairbook.mechanisms.readings import Fit, General, Load
+from fairbook.mechanisms.readings import Engine, Fit, General, Load
 from fairbook.model.clusters import (
     RTOL,
     SPANS,
@@ -50,6 +49,7 @@ from fairbook.model.clusters import (
     share_out,
 )
 from fairbook.model.inputs import as_whole, check_switch
+from fairbook.model.instance import checks_choices
 
 __all__ = ["METHODS", "virtual_cluster", "virtual_cluster_rule"]
 
@@ -394,6 +394,7 @@ def _assembled(asked: Requests, pieces: Pieces, method: Method) -> tuple[Found, 
 _NODES = 10_000_000 if compiles() else 100_000
 
 
+@checks_choices
 def virtual_cluster(
     max_vms: Any,
     tolerance: Any = None,
@@ -489,11 +490,6 @@ def virtual_cluster(
     >>> virtual_cluster([10, 10, 10], [0.5, 0.5, 0.5], [16, 10]).vms
     array([ 8, 10,  8])
     """
-    check_choice(method, "method", Method)
-    check_choice(load, "load", Load)
-    check_choice(fit, "fit", Fit)
-    check_choice(general, "general", General)
-    check_choice(engine, "engine", Engine)
     small = as_whole(small, "small", 0)
     node_limit = as_whole(node_limit, "node_limit", 1)
     seed = as_whole(seed, "seed", 0, 2**32 - 1)

@@ -18,9 +18,9 @@ from typing import Any, Literal
 import numpy as np
 
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.choices import check_choice
 from fairbook.model.clusters import MOST_VMS, IntArray, Requests, VirtualClusters, as_requests, share_out
 from fairbook.model.inputs import as_number, check_newcomer
+from fairbook.model.instance import checks_choices
 from fairbook.model.result import position
 
 __all__ = ["VirtualClusterPool"]
@@ -103,12 +103,10 @@ class VirtualClusterPool:
     array([6])
     """
 
+    @checks_choices
     def __init__(
         self, capacities: Any, *, give: Give = "gap", take: Take = "surplus", pick: Pick = "least_wanted"
     ) -> None:
-        check_choice(give, "give", Give)
-        check_choice(take, "take", Take)
-        check_choice(pick, "pick", Pick)
         asked = as_requests([1], 0.0, capacities)
         self._capacities: IntArray = asked.capacities
         self._clusters = asked.named_clusters

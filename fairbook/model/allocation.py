@@ -137,14 +137,12 @@ class Allocation(Result):
                 f"{has}: another would need {self.demands[i, j]:.6g} of {resource}, "
                 f"and {max(self.slack[j], 0.0):.6g} of {self.capacities[j]:.6g} is left."
             )
-        if self.rule == "credit":
+        if self.rule in ("credit", "full"):
             return f"{has}: {resource}, which it needs, is used up."
-        in_use = f"{self.utilisation[j]:.2%} of"
-        if self.rule == "full":
-            return f"{has}: {in_use} {resource} is in use, and what others hold is not taken back."
         return (
-            f"{has}: {resource} stops it. {in_use} it is in use, {name} needs it, and none of the {self._needing[j]} "
-            f"users who need it stands at a higher level (the highest: {self._highest[j]:.6g})."
+            f"{has}: {resource} stops it. {self.utilisation[j]:.2%} of it is in use, {name} needs it, "
+            f"and none of the {self._needing[j]} users who need it stands at a higher level "
+            f"(the highest: {self._highest[j]:.6g})."
         )
 
     def violations(self, rtol: float = 1e-9) -> list[str]:

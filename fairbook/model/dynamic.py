@@ -14,7 +14,7 @@ from fairbook.kernels import kernel
 from fairbook.model.allocation import Allocation, used_up
 from fairbook.model.exact import by_rule
 from fairbook.model.inputs import FloatArray, Names, as_tolerance, as_whole
-from fairbook.model.result import Result, labelled, use_columns
+from fairbook.model.result import Result, called, labelled, use_columns
 
 __all__ = ["DynamicAllocation"]
 
@@ -185,13 +185,14 @@ class DynamicAllocation(Result):
         """Say in one or two sentences why this user has this share after the last arrival."""
         i = self._row(user)
         level, t = self.levels_at()[i], int(self.raised_at()[i])
-        text = f"{user} runs {self.tasks[i]:.6g} tasks at level {level:.6g} (1 is what it brought). "
+        text = f"{called(user)} runs {self.tasks[i]:.6g} tasks at level {level:.6g} (1 is what it brought). "
         if not self.irrevocable:
             return text + (
                 f"After arrival {len(self)} all was shared out anew, with everyone at this level: "
-                f"then {self.resources[self.binding[-1]]} was used up."
+                f"then {called(self.resources[self.binding[-1]], 'resource')} was used up."
             )
-        text += f"Arrival {t} raised it to there: then {self.resources[self.binding[t - 1]]} was used up."
+        stop = called(self.resources[self.binding[t - 1]], "resource")
+        text += f"Arrival {t} raised it to there: then {stop} was used up."
         if t < len(self):
             text += (
                 f" Since then newcomers have been raised no higher than {self.levels[t:].max():.6g}, and what is "

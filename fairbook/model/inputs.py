@@ -251,8 +251,8 @@ def check_amounts(values: FloatArray, argument: str, *, zero: bool = True) -> No
 def check_apart(apart: float, argument: str = "weights and demands") -> None:
     """Refuse what doubles cannot tell apart: the largest part of a resource over the smallest, at one level."""
     if not apart < FAR_APART:
-        rule = f"must give users of one resource parts of it within {FAR_APART:g} of each other"
-        raise InvalidInput(argument, f'{rule} in doubles (engine="plain" takes fractions)', f"{apart:.3g}")
+        rule = f'must not lie more than {FAR_APART:g} apart where users share a resource; engine="plain" takes them'
+        raise InvalidInput(argument, rule, f"{apart:.3g}")
 
 
 def as_number(value: Any, argument: str, low: float = 0.0, high: float = np.inf) -> float:

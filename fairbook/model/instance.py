@@ -55,8 +55,8 @@ class Instance:
         Capacity of one machine of each class.
     machine_counts : array_like of int, shape (K,), optional
         Machines in each class.
-    contributions : array_like, shape (n, m), optional
-        What each user brings into the pool.
+    contributions : array_like, shape (n, K) or (n,), optional
+        Machines of each class that each user brings, or its part of all.
 
     Examples
     --------
@@ -95,7 +95,8 @@ def takes_instance(mechanism: Callable[P, R]) -> Callable[P, R]:
     parameters = inspect.signature(mechanism).parameters
     called = {"max_tasks" if name == "tasks" else name: name for name in parameters}
     by_place = [name for name, one in parameters.items() if one.kind is not one.KEYWORD_ONLY]
-    by_name = ", ".join(f"{name}=" for name in Instance.__dataclass_fields__ if name in {*called} - {*by_place})
+    options = [called[name] for name in Instance.__dataclass_fields__ if name in called]
+    by_name = ", ".join(f"{name}=" for name in options if name not in by_place)
 
     checked = checks_choices(mechanism)
 
