@@ -53,8 +53,7 @@ class Given:
         if arrive:
             rows[self.use] *= pool.to_numpy()
         if self.users.period:
-            index = [self.users.periods, self.users.names]
-            rows.index = pd.MultiIndex.from_product(index, names=[self.users.period, "user"])
+            rows.index = self.users.grid
         return result, rows
 
     @property

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from fairbook.cli.common import NUMBER, Refused, few, note, shown
 from fairbook.exports import frames, read
@@ -29,60 +30,56 @@ _INFINITE = {"", "inf", "+inf", "infinity", "+infinity"}
 
 
 class Table(NamedTuple):
-    """A CSV file, or what a scheduler exported: text by column, and where each row stands."""
+    """A CSV file, or what a scheduler exported."""
 
     source: str
-    columns: dict[str, list[str]]
-    places: list[str]
-    held: dict[str, list[float]] | None = None  # of an export: by resource, what each user holds now
-    machines: dict[str, list[str]] | None = None  # of an export that names them, too
+    cells: pd.DataFrame  # text; its index says where each row stands
+    held: pd.DataFrame | None = None  # of an export: what each user holds now, by held_<resource>
+    machines: Any = None  # the table of an export that names them, too
 
     def at(self, row: int, column: str | None) -> str:
-        return f"{self.places[row]}, column {column!r}"
+        return f"{self.cells.index[row]}, column {column!r}"
 
-    def numbers(self, column: str, *, unbounded: bool = False) -> list[float]:
+    def numbers(self, column: str, *, unbounded: bool = False) -> pd.Series:
         """Give a column as floats; with ``unbounded`` an empty cell or ``inf`` means no bound, and nothing else."""
-        found = []
-        for row, text in enumerate(self.columns[column]):
-            if unbounded and text.lower() in _INFINITE:
-                found.append(math.inf)
-                continue
-            if not NUMBER.fullmatch(text) or math.isinf(float(text)):
-                why = f"{shown(text)} is not a number; cells are plain, such as 1.5, all of a column in one unit"
-                if text.lower() in _MISSING:
-                    why = f"the number is missing, got {text!r}"
-                raise Refused(f"{self.at(row, column)}: {why}")
-            found.append(float(text))
-        return found
+        texts = self.cells[column]
+        found = texts.map(lambda text: float(text) if NUMBER.fullmatch(text) else math.nan).astype(float)
+        endless = texts.str.lower().isin(_INFINITE if unbounded else ())
+        for row in np.flatnonzero(~np.isfinite(found) & ~endless)[:1].tolist():
+            why = f"{shown(texts.iloc[row])} is not a number; cells are plain, such as 1.5, all of a column in one unit"
+            if texts.iloc[row].lower() in _MISSING:
+                why = f"the number is missing, got {texts.iloc[row]!r}"
+            raise Refused(f"{self.at(row, column)}: {why}")
+        return found.mask(endless, math.inf)
 
     def is_text(self, column: str) -> bool:
         """Tell whether a column is plainly not meant as numbers: it has entries, and none begins like a number.
 
         ``4 GB`` and ``1,5`` begin like one, and are errors rather than left out.
         """
-        filled = [text for text in self.columns[column] if text.lower() not in _MISSING]
+        filled = [text for text in self.cells[column] if text.lower() not in _MISSING]
         return bool(filled) and not any(re.match(r"[+-]?\.?\d|[+-]?inf", text, re.ASCII | re.I) for text in filled)
 
     def called(self, names: Collection[str]) -> str | None:
         """Give the first column that is called one of these, whatever its capitals and strokes."""
-        return next((column for column in self.columns if _bare(column) in names), None)
+        return next((column for column in self.cells if _bare(column) in names), None)
 
     def names(self, column: str | None) -> list[str]:
         """Read the name in each row; without such a column rows are numbered from 1."""
         if column is None:
-            return [str(row + 1) for row in range(len(self.places))]
-        for row, name in enumerate(self.columns[column]):
+            return [str(row + 1) for row in range(len(self.cells))]
+        names: list[str] = self.cells[column].tolist()
+        for row, name in enumerate(names):
             if not name or len(name) > _LONGEST_NAME or not name.isprintable():
                 raise Refused(f"{self.at(row, column)}: {shown(name)} is not a name")
-        return self.columns[column]
+        return names
 
-    def no_two(self, column: str | None, keys: list[Any]) -> None:
+    def no_two(self, column: str | None, keys: pd.Index) -> None:
         """Refuse a row that is there twice."""
-        first: dict[Any, int] = {}
-        for row, key in enumerate(keys):
-            if first.setdefault(key, row) != row:
-                name = self.names(column)[row]
-                raise Refused(f"{self.at(row, column)}: {name!r} stands in {self.places[first[key]]} already")
+        for row in np.flatnonzero(keys.duplicated())[:1].tolist():
+            first = keys.tolist().index(keys[row])
+            name = self.names(column)[row]
+            raise Refused(f"{self.at(row, column)}: {name!r} stands in {self.cells.index[first]} already")
 
     def split(self, columns: list[str], named: str | None) -> tuple[str | None, list[str]]:
         """Give the column of names, the first one of words where none is told, and those of numbers."""
@@ -114,8 +111,8 @@ def read_table(source: str, of: str = "user", by: str | None = None) -> Table:
     for place, row in rows:
         if len(row) != len(header):
             raise Refused(f"{place}: {len(row)} columns where the header has {len(header)}")
-    columns = {column: [row[j] for _, row in rows] for j, column in enumerate(header)}
-    return Table(name, columns, [place for place, _ in rows])
+    places = [place for place, _ in rows]
+    return Table(name, pd.DataFrame([row for _, row in rows], places, header, dtype=object))
 
 
 def _check_header(header: list[str], name: str, of: str) -> None:
@@ -129,22 +126,19 @@ def _check_header(header: list[str], name: str, of: str) -> None:
 
 
 def _exported(content: bytes, name: str, of: str, by: str | None) -> Table:
-    """Give the users, or the machines, of an export."""
+    """Give the users, or the machines, of an export, as a file would hold them."""
     users, machines = frames(read(content, name, by))
     for text in users.attrs["notes"]:
         note(f"{name}: {text}")
-    found = users if of == "user" else machines
-    if found.empty:
+    held, tables = users.filter(regex="^held_"), dict[str, Table]()
+    for one, frame in {"machine": machines, "user": users.drop(columns=held)}.items():
+        cells = pd.DataFrame({one: frame.index, **frame.map(str).reset_index(drop=True)}, dtype=object)
+        places = [f"{name}, {one} {label!r}" for label in frame.index]
+        if not frame.empty:
+            tables[one] = Table(name, cells.set_axis(places), held, tables.get("machine"))
+    if of not in tables:
         raise Refused(f"{name}: holds no {of} that counts; users stand in TABLE, machines in --machines")
-    held = {one.removeprefix("held_"): users[one].tolist() for one in users if one.startswith("held_")}
-    places = [f"{name}, {of} {one!r}" for one in found.index]
-    return Table(name, _texts(found), places, held, None if machines.empty else _texts(machines))
-
-
-def _texts(frame: Any) -> dict[str, list[str]]:
-    """Give a frame of an export as a file would hold it."""
-    columns = {name: list(map(repr, frame[name].tolist())) for name in frame if not name.startswith("held_")}
-    return {frame.index.name: list(frame.index), **columns}
+    return tables[of]
 
 
 def _bare(column: str) -> str:
@@ -172,20 +166,24 @@ class Users(NamedTuple):
     """A table with a line for each user, or for each user and period."""
 
     table: Table
-    user: str | None  # the column of names
     period: str | None  # the column of periods
     columns: dict[str, str]  # of what else the mechanisms take, by argument
     resources: list[str]
     names: list[str]
     periods: list[str]
     sorting: str  # by what the periods are sorted
-    cells: list[tuple[int, int]]  # period and user of each line, by position
+    lines: pd.MultiIndex  # period and user of each line
+
+    @property
+    def grid(self) -> pd.MultiIndex:
+        """All users of all periods."""
+        return pd.MultiIndex.from_product([self.periods, self.names], names=[self.period, "user"])
 
     @property
     def held(self) -> Any:
         """What each user holds now of each resource, shape (n, m), or None where nobody says."""
         if self.table.held is not None:
-            return np.array([self.table.held[name] for name in self.resources]).T
+            return self.table.held[[f"held_{name}" for name in self.resources]].to_numpy()
         if "running" in self.columns and not self.period:
             tasks = self.spread(self.columns["running"], 0.0)
             for i in np.flatnonzero(tasks < 0).tolist():
@@ -195,9 +193,9 @@ class Users(NamedTuple):
 
     def spread(self, column: str, default: float, *, unbounded: bool = False) -> Any:
         """Give a column as an array of shape (T, n), or (n,) where there are no periods; default where no line is."""
-        found = np.full((len(self.periods), len(self.names)), default)
-        found[tuple(zip(*self.cells, strict=True))] = self.table.numbers(column, unbounded=unbounded)
-        return found if self.period else found[0]
+        of_lines = self.table.numbers(column, unbounded=unbounded).set_axis(self.lines)
+        found = of_lines.reindex(self.grid, fill_value=default).to_numpy()
+        return found.reshape(-1, len(self.names)) if self.period else found
 
     def demands(self) -> Any:
         """Give the columns of resources as an array of shape (T, n, m), or (n, m) where there are no periods."""
@@ -209,9 +207,9 @@ class Users(NamedTuple):
         if len(index) < 2 or (argument != "demands" and argument not in self.columns):
             return None
         period, user, *resource = index
-        row = self.cells.index((period, user))
+        row = self.lines.get_loc((self.periods[period], self.names[user]))
         if argument == "demands" and not resource:
-            return f"{self.table.places[row]}: the demands"
+            return f"{self.table.cells.index[row]}: the demands"
         return f"{self.table.at(row, self.resources[resource[0]] if resource else self.columns[argument])}:"
 
 
@@ -221,7 +219,7 @@ def read_users(source: str, user: str | None) -> Users:
     user = user if table.held is None else "user"
     period = table.called(_PERIODS)
     columns = {name: found for name, words in _MEANINGS.items() if (found := table.called(words))}
-    rest = [column for column in table.columns if column not in (period, *columns.values())]
+    rest = [column for column in table.cells if column not in (period, *columns.values())]
     if user is not None and user not in rest:
         raise Refused(f"--user-column {shown(user)} is none of the columns {', '.join(map(shown, rest))}")
     user, resources = table.split(rest, user or table.called(("user",)))
@@ -230,16 +228,14 @@ def read_users(source: str, user: str | None) -> Users:
     if period is not None and user is None:
         raise Refused(f"{table.source}: has a column {period!r} and none with names of users; --user-column names it")
     if not resources and not {"max_vms", "tolerance"} <= columns.keys():
-        found = ", ".join(map(shown, table.columns))
+        found = ", ".join(map(shown, table.cells))
         raise Refused(f"{table.source}: has no column of demands (numbers), only {found}")
-    lines = table.names(user)
-    times = table.names(period) if period else [""] * len(lines)
+    names = table.names(user)
+    times = table.names(period) if period else [""] * len(names)
+    lines = pd.MultiIndex.from_arrays([times, names], names=[period, user or "user"])
     periods, sorting = _sorted_periods(times)
-    table.no_two(user, list(zip(times, lines, strict=True)))
-    names = list(dict.fromkeys(lines))
-    at_user, at_period = ({name: k for k, name in enumerate(some)} for some in (names, periods))
-    cells = [(at_period[time], at_user[name]) for time, name in zip(times, lines, strict=True)]
-    return Users(table, user, period, columns, resources, names, periods, sorting, cells)
+    table.no_two(user, lines)
+    return Users(table, period, columns, resources, list(dict.fromkeys(names)), periods, sorting, lines)
 
 
 def _sorted_periods(times: list[str]) -> tuple[list[str], str]:
@@ -279,29 +275,25 @@ def read_machines(source: str | None, users: Users) -> Machines:
     Without a file they are those that the export of the users names.
     """
     resources = users.resources if "max_vms" not in users.columns else ["capacity"]
-    if source is None:
-        columns = users.table.machines or {}
-        places = [f"{users.table.source}, machine {name!r}" for name in columns["machine"]]
-        table = users.table._replace(columns=columns, places=places)
-    else:
-        table = read_table(source, "machine")
+    table = users.table.machines if source is None else read_table(source, "machine")
     for column in resources:
-        if column not in table.columns:
-            raise Refused(f"{table.source}: has no column {column!r}, only {', '.join(map(shown, table.columns))}")
-    owner = table.called({"user", "owner", _bare(users.user or "user")})
+        if column not in table.cells:
+            raise Refused(f"{table.source}: has no column {column!r}, only {', '.join(map(shown, table.cells))}")
+    owner = table.called({"user", "owner", _bare(users.lines.names[1])})
     count = table.called(("count",))
-    rest = [column for column in table.columns if column not in (owner, count, *resources)]
+    rest = [column for column in table.cells if column not in (owner, count, *resources)]
     named, others = table.split(rest, table.called(("machine", "cluster")))
-    counts = table.columns[count] if count else ["1"] * len(table.places)
+    counts = table.cells[count].tolist() if count else ["1"] * len(table.cells)
     for row, text in enumerate(counts):
         if not re.fullmatch(r"[1-9]\d{0,7}", text, re.ASCII):
             raise Refused(f"{table.at(row, count)}: {shown(text)} is not a number of machines")
     if sum(map(int, counts)) > MOST_MACHINES:
         raise Refused(f"{table.source}, column {count!r}: more than {MOST_MACHINES} machines")
     capacities = np.array([table.numbers(name) for name in resources]).T
-    table.no_two(named, table.names(named))
+    names = table.names(named)
+    table.no_two(named, pd.Index(names))
     others = others if table.held is None else []  # an export names resources that nobody asks for
-    return Machines(table, table.names(named), list(map(int, counts)), capacities, owner, others)
+    return Machines(table, names, list(map(int, counts)), capacities, owner, others)
 
 
 def read_parts(users: Users, machines: Machines) -> Any:
@@ -310,15 +302,15 @@ def read_parts(users: Users, machines: Machines) -> Any:
     Told by a column of owners, or by columns that are called like users.
     """
     table, names = machines.table, users.names
-    owners = table.columns[machines.owner] if machines.owner else []
+    owners = table.cells[machines.owner].tolist() if machines.owner else []
     parts = {name: [float(one == name) for one in owners] for name in owners}
     parts = parts or {name: table.numbers(name) for name in machines.others}
     if not parts:
         note(f"{table.source}: does not say who brought what; everyone is taken to have brought the same part of each")
-        return np.full((len(names), len(table.places)), 1 / len(names))
+        return np.full((len(names), len(table.cells)), 1 / len(names))
     if strangers := [name for name in parts if name not in names]:
         raise Refused(
             f"{table.source}: {shown(strangers[0])} fits no user of {users.table.source} ({few(names)}), and is no "
             "resource there; who brings machines and runs nothing has a line with 0 tasks"
         )
-    return np.array([parts.get(name, [0.0] * len(table.places)) for name in names])
+    return np.array([parts.get(name, [0.0] * len(table.cells)) for name in names])
