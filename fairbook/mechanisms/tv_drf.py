@@ -44,7 +44,7 @@ from fairbook.mechanisms.engines.tv_drf_whole import as_stock, as_users, hand_ou
 from fairbook.mechanisms.readings import Alone, Engine, TvMethod, Unserved
 from fairbook.mechanisms.tv_drf_case import Case, as_case, check_one_shape, check_size, check_within_doubles
 from fairbook.mechanisms.tv_drf_fluid import NEAR, Accounts, flow
-from fairbook.mechanisms.tv_drf_run import TvDrfRun, never_below
+from fairbook.mechanisms.tv_drf_run import TvDrfRun
 from fairbook.model.inputs import LARGEST, check_switch
 from fairbook.model.instance import check_choice, takes_instance
 
@@ -140,10 +140,10 @@ def tv_drf_rule(
     fits = np.where(needs, pool / np.where(needs, demands, 1), inf).min(axis=2)
     most = np.minimum(tasks, 2 * fits * (len(tasks) if waits else 1))  # as good as no bound
     asked = tasks if alone == "resources" else most
-    own, *ahead = amounts_alone(demands, asked, machines, contributions, alone, waits, near)
+    own, *_ = amounts_alone(demands, asked, machines, contributions, alone, waits, near)
     accounts = Accounts(demands, most, pool, weights, own, waits, memory)
     if not whole:
-        flow(accounts, (ahead[0], ahead[1]), never_below(alone, waits, memory), near)
+        flow(accounts, near)
     for t in range(len(tasks) if whole else 0):
         accounts.begin(t)
         heuristic(accounts, machines, coefficient, near, prefer[t] if prefer else ())

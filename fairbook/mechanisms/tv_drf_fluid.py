@@ -177,12 +177,8 @@ def fill(pieces: Pieces, share: Any, slack: Any, near: Any) -> tuple[Any, Any]:
     return count * leads * np.where(still, part[to] > 0, part[to]), stops
 
 
-def flow(accounts: Accounts, ahead: tuple[Any, Any], sure: bool, near: Any) -> None:
-    """Run all periods. In each, beta rises to 1 and then G.
-
-    Where beta of 1 is ``sure`` to be had, everyone has at once the least that gives it: where tasks wait, that brings
-    its queue as far as it would have come alone (``ahead``: group, and what is left of it, (T, n)).
-    """
+def flow(accounts: Accounts, near: Any) -> None:
+    """Run all periods. In each, beta rises to 1 and then G."""
     pool, first = accounts.pool, 0
     share, lack = accounts.demands / pool, accounts.used / pool
     for t in range(len(share)):
@@ -192,27 +188,15 @@ def flow(accounts: Accounts, ahead: tuple[Any, Any], sure: bool, near: Any) -> N
         now, slack = slice(first, t + 1), pool / pool
         left, some = accounts.left[now], share[now]
         lack = lack * accounts.memory + accounts.alone[t] / pool
-        if not sure:
-            pieces = rise(within_reach(left, some), some, lack, accounts.owned / pool, near)
-            ran = fill(pieces, some, slack, near)[0]
-            group, user = pieces.group, pieces.user
-        else:
-            if accounts.waits:
-                at = np.arange(first, t + 1)[:, None]
-                least = left - np.where(at < ahead[0][t], 0, np.where(at == ahead[0][t], ahead[1][t], left))
-            else:
-                least = np.minimum((np.maximum(lack, 0 * lack) / np.where(share[t] > 0, share[t], 1)).max(axis=1), left)
-            group, user = np.nonzero(least > 0)
-            ran = least[group, user]
-        slack = _take(accounts, now, slack, group, user, ran, near)
+        pieces = rise(within_reach(left, some), some, lack, accounts.owned / pool, near)
+        ran = fill(pieces, some, slack, near)[0]
+        slack = _take(accounts, now, slack, pieces.group, pieces.user, ran, near)
         pieces = climb(within_reach(left, some), accounts.height[now], accounts.level)
         ran, stops = fill(pieces, some, slack, near)
         _take(accounts, now, slack, pieces.group, pieces.user, ran, near)
         accounts.bottlenecks[t] = np.where((left > 0).any(axis=0), stops, accounts.bottlenecks[t])
         accounts.end()
         lack = lack - accounts.amounts[t] / pool
-        if sure:
-            lack = np.minimum(lack, 0)
 
 
 def _take(accounts: Accounts, now: slice, slack: Any, group: Any, user: Any, ran: Any, near: Any) -> Any:
