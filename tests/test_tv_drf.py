@@ -521,7 +521,7 @@ def test_floors_of_a_backlog_that_never_ends(alone: Any, unserved: Any) -> None:
 def test_what_is_too_far_apart_for_doubles_is_refused_and_right_in_fractions() -> None:
     """Three users leave 7 10^-14 of the second resource, of which a task of the fourth takes 10^-13."""
     data: Any = [[[0, 1]] * 3 + [[1, 1e-13]]], [[0.3, 0.3, 0.4 - 0.7e-13, 9]], [[1, 1]], [0.25] * 4
-    with pytest.raises(fb.InvalidInput, match=r"^weights and demands must give .*engine='plain'"):
+    with pytest.raises(fb.InvalidInput, match=r'^weights and demands must not lie .*engine="plain"'):
         tv_drf(*data, method="lexicographic")
     run = tv_drf(*data, method="lexicographic", engine="plain")
     assert np.allclose(run.tasks[0], floats(exact_tasks(data[0][0], [1] * 4, [1, 1], data[1][0])), rtol=1e-12)

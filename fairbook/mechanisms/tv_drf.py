@@ -46,7 +46,7 @@ from fairbook.mechanisms.tv_drf_case import Case, as_case, check_one_shape, chec
 from fairbook.mechanisms.tv_drf_fluid import NEAR, Accounts, flow
 from fairbook.mechanisms.tv_drf_run import TvDrfRun
 from fairbook.model.inputs import LARGEST, check_switch
-from fairbook.model.instance import check_choice, takes_instance
+from fairbook.model.instance import takes_instance
 
 __all__ = ["TvDrfRun", "tv_drf", "tv_drf_rule"]
 
@@ -140,7 +140,7 @@ def tv_drf_rule(
     fits = np.where(needs, pool / np.where(needs, demands, 1), inf).min(axis=2)
     most = np.minimum(tasks, 2 * fits * (len(tasks) if waits else 1))  # as good as no bound
     asked = tasks if alone == "resources" else most
-    own, *_ = amounts_alone(demands, asked, machines, contributions, alone, waits, near)
+    own = amounts_alone(demands, asked, machines, contributions, alone, waits, near)
     accounts = Accounts(demands, most, pool, weights, own, waits, memory)
     if not whole:
         flow(accounts, near)
@@ -204,6 +204,7 @@ def tv_drf(
         alone; the run still reports beta and G over all periods.
     placement : bool
         Whether to keep how many tasks of each user are on each machine: T n K numbers of 4 bytes, at most 1e9 of them.
+        The fluid fills one pool and keeps none.
     engine : {"fast", "plain"}
         ``"plain"`` runs :func:`tv_drf_rule` on fractions made of the doubles: slow, and exact.
 
@@ -268,10 +269,6 @@ def tv_drf(
     array([[1.   , 1.4  ],
            [1.125, 1.   ]])
     """
-    check_choice(method, "method", TvMethod)
-    check_choice(alone, "alone", Alone)
-    check_choice(unserved, "unserved", Unserved)
-    check_choice(engine, "engine", Engine)
     check_switch(placement, "placement")
     check_switch(memory, "memory")
     case = as_case(demands, tasks, machines, contributions, weights, method, alone, unserved, memory)
@@ -343,7 +340,7 @@ def by_task(case: Case, placement: bool) -> dict[str, Any]:
     """Hand out whole tasks one by one."""
     (T, n, m), (K, _) = case.demands.shape, case.machines.shape
     total, waits = case.machines.sum(axis=0), case.waits
-    own, *_ = amounts_alone(case.demands, case.bounds, case.machines, case.parts, case.alone, waits)
+    own = amounts_alone(case.demands, case.bounds, case.machines, case.parts, case.alone, waits)
     found: dict[str, Any] = {name: np.zeros((T, n)) for name in ("tasks", "cumulative_shares", "unserved")} | {
         "amounts": np.zeros((T, n, m)),
         "bottlenecks": np.full((T, n), IDLE),

@@ -10,13 +10,13 @@ from fairbook.errors import InvalidInput
 from fairbook.mechanisms.engines.tv_drf_alone import add_parts
 from fairbook.mechanisms.readings import Alone, TvMethod, Unserved
 from fairbook.model.inputs import (
-    FAR_APART,
     LARGEST,
     FloatArray,
     Named,
     Names,
     as_weights,
     check_amounts,
+    check_apart,
     demand_matrix,
     in_words,
     number_of_dimensions,
@@ -26,6 +26,7 @@ from fairbook.model.inputs import (
     raise_at_first,
 )
 from fairbook.model.placement import machine_matrix
+from fairbook.model.result import called, labels_or_positions
 
 #: The heuristic hands out no more whole tasks than about this, and keeps no more numbers on their machines.
 MOST = 1e9
@@ -67,7 +68,8 @@ def as_case(
     bounds = _as_tasks(tasks, values, users, method == "heuristic", waits)
     pool, names, resources = machine_matrix(machines, m, resources)
     for j in np.flatnonzero(~(pool > 0).any(axis=0))[:1].tolist():
-        raise InvalidInput("machines", f"must have some of resource {j}", pool[:, j].tolist())
+        missing = called(labels_or_positions(resources, m)[j], "resource")
+        raise InvalidInput("machines", f"must have some of {missing}", pool[:, j].tolist())
     parts, names = _as_contributions(contributions, n, len(pool), users, names)
     brought = np.zeros((n, m))
     add_parts(parts, pool, brought)  # the digits of a matrix product depend on the processor
@@ -109,10 +111,7 @@ def check_within_doubles(case: Case) -> None:
     largest = share.max(axis=2, keepdims=True)
     need = share / np.where(largest > 0, largest, 1.0) * case.weights[:, None]  # for a unit of G
     least = np.where(need > 0, need, np.inf).min(axis=(0, 1))
-    apart = float((need.max(axis=(0, 1)) / least).max())
-    if apart > FAR_APART:
-        rule = f"must give users of one resource parts of it within {FAR_APART:g} of each other, or engine='plain'"
-        raise InvalidInput("weights and demands", rule, f"{apart:.3g}")
+    check_apart(float((need.max(axis=(0, 1)) / least).max()))
 
 
 def _matrix(values: Any, argument: str, rows: str, columns: str) -> Named:

@@ -258,9 +258,7 @@ class TvDrfRun(PhasedRun):
         right = (told >= low - rtol * (1 + low)) & (told <= high + rtol * (1 + high))
         check(right[:, :, :-1], "amounts do not follow from the tasks")
         check(right[:, :, -1], "G does not follow from the tasks")
-        own, *_ = amounts_alone(
-            self.demands, self.max_tasks, self.machines, self.contributions, self.reading, self.waits
-        )
+        own = amounts_alone(self.demands, self.max_tasks, self.machines, self.contributions, self.reading, self.waits)
         check(np.abs(self.alone - own) <= rtol * total, "amounts alone do not follow from the queue and the own parts")
         check(near(self.sharing_coefficients, coefficients(self.amounts, self.alone)), "beta is wrong")
         beta = self.sharing_coefficients

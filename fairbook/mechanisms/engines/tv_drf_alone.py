@@ -62,12 +62,9 @@ def alone_by_tasks(
     whole: bool,
     near: Any,
     own: FloatArray,
-    heads: Any,
-    rests: Any,
 ) -> None:
     """Fill ``own`` (zeros, (T, n, m)) with what each user could run on its own parts (n, K), a queue in order.
 
-    ``heads`` and ``rests`` (T, n) receive the first group left at the end of each period, and what is left of it.
     What is left of a part or of a group is none where it is at most ``near`` of all of it: a queue must not wait for
     what only rounding has left over. Whole tasks may overdraw a part by as much. Arrays may hold fractions.
     Cost O(T n K m) where nothing waits.
@@ -101,7 +98,6 @@ def alone_by_tasks(
                 head += 1
                 if head <= t:
                     left = bounds[head, i]
-            heads[t, i], rests[t, i] = head, left
 
 
 @kernel()
@@ -116,13 +112,12 @@ def add_parts(parts: Any, machines: Any, brought: Any) -> None:
 
 def amounts_alone(
     demands: Any, bounds: Any, machines: Any, parts: Any, reading: str, waits: bool, near: Any = FITS
-) -> tuple[Any, Any, Any]:
-    """Give what each would have had alone, (T, n, m), and how far its queue would have come (group, what is left)."""
-    heads, rests, whole = np.zeros(bounds.shape, dtype=np.int64), np.zeros_like(bounds), reading == "whole_bundles"
+) -> Any:
+    """Give what each would have had alone, (T, n, m)."""
     if reading != "resources":
         own, kinds = np.zeros_like(demands), (machines, parts) if demands.dtype == object else _alike(machines, parts)
-        alone_by_tasks(demands, bounds, *kinds, waits, whole, near, own, heads, rests)
-        return own, heads, rests
+        alone_by_tasks(demands, bounds, *kinds, waits, reading == "whole_bundles", near, own)
+        return own
     own, brought = demands * np.minimum(bounds, LARGEST**2)[:, :, None], np.zeros_like(demands[0])
     add_parts(parts, machines, brought)
     backlog = np.zeros_like(brought)
@@ -131,7 +126,7 @@ def amounts_alone(
         own[t] = np.minimum(asked, brought)
         if waits:
             backlog = asked - own[t]
-    return own, heads, rests
+    return own
 
 
 def _alike(pool: FloatArray, parts: FloatArray) -> tuple[FloatArray, FloatArray]:
