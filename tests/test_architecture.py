@@ -18,7 +18,7 @@ MAY: dict[str, set[str]] = {
     "mechanisms": {"errors", "files", "kernels", "model", "progress"},
     "metrics": {"errors", "model"},
     "properties": {"errors", "mechanisms", "metrics", "model"},
-    "traces": {"errors"},
+    "traces": {"errors", "model"},
     "sweeps": {"errors", "model", "progress"},
     "cli": {"errors", "exports", "files", "mechanisms", "model", "progress"},
     "__main__": {"cli"},

@@ -20,8 +20,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
+from fairbook.model.inputs import as_whole
+from fairbook.model.instance import check_choice, checks_choices
 from fairbook.traces import stored
-from fairbook.traces.checks import check_choice, check_rng, check_whole
 
 __all__ = ["Digest", "load_digest"]
 
@@ -31,6 +32,7 @@ MACHINES: Final = "google2011_machines.csv"
 REQUEST_HEADER: Final = "user,cpu,memory,tasks,jobs"
 MACHINE_HEADER: Final = "platform,cpu,memory,at_start,last_known"
 
+When = Literal["at_start", "last_known"]
 Unit = Literal["task", "job", "user"]
 Zeros = Literal["drop", "keep"]
 Scale = Literal["machine", "pool"]
@@ -86,7 +88,7 @@ class Digest:
         frame = pd.DataFrame(self.machine_classes, columns=MACHINE_HEADER.split(","))
         return frame.astype({"platform": "int64", "at_start": "int64", "last_known": "int64"})
 
-    def pool(self, when: Literal["at_start", "last_known"] = "at_start") -> NDArray[np.float64]:
+    def pool(self, when: When = "at_start") -> NDArray[np.float64]:
         """Total capacity of the machines.
 
         Parameters
@@ -109,7 +111,7 @@ class Digest:
         >>> load_digest().pool().round(2).tolist()
         [6603.25, 5862.75]
         """
-        check_choice(when, "when", ("at_start", "last_known"))
+        check_choice(when, "when", When)
         of_each = self.machine_classes[:, 3 if when == "at_start" else 4]
         return np.array([math.fsum(self.machine_classes[:, k] * of_each) for k in (1, 2)])
 
@@ -130,6 +132,7 @@ class Digest:
             self._plans[key] = (rows, cumulative, begin, cumulative[first + size - 1] - begin)
         return self._plans[key]
 
+    @checks_choices
     def sample(
         self,
         n: int,
@@ -182,11 +185,8 @@ class Digest:
         >>> demands.shape, bool((demands > 0).all())
         ((500, 2), True)
         """
-        check_choice(scale, "scale", ("machine", "pool"))
-        n = check_whole(n, "n")
-        check_rng(rng)
-        check_choice(unit, "unit", ("task", "job", "user"))
-        check_choice(zeros, "zeros", ("drop", "keep"))
+        n = as_whole(n, "n", 1)
+        stored.check_rng(rng)
         rows, cumulative, begin, size = self._plan(unit, zeros)
         if unit == "user":
             who = rng.integers(len(size), size=n)

@@ -8,15 +8,23 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from fairbook.errors import InvalidInput, TraceError
 from fairbook.traces.paths import data_path
 
-__all__ = ["Rows", "load_digest", "open_digest"]
+__all__ = ["Rows", "check_rng", "load_digest", "open_digest"]
 
 Rows = list[list[str]]
 """The fields of a table without its header."""
 
 T = TypeVar("T")
+
+
+def check_rng(rng: object) -> None:
+    """Refuse what is no generator."""
+    if not isinstance(rng, np.random.Generator):
+        raise InvalidInput("rng", "must be a numpy.random.Generator", rng)
 
 
 def open_digest(name: str, folder: str | Path | None) -> tuple[dict[str, Any], dict[str, Path]]:

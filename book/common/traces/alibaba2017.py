@@ -30,9 +30,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from book.common.traces.rounding import significant
 from fairbook.errors import InvalidInput
+from fairbook.model.inputs import as_whole
+from fairbook.model.instance import checks_choices
 from fairbook.traces import stored
-from fairbook.traces.checks import check_choice, check_digits, check_rng, check_whole, significant
 
 __all__ = ["After", "DealtJobs", "Jobs", "Merge", "SampledJobs", "load_digest"]
 
@@ -227,9 +229,9 @@ class Jobs:
         >>> load_digest().quantised(memory_digits=2, instance_digits=1)
         Jobs(12014 jobs, 71536 task groups, 10959626 instances)
         """
-        memory = significant(self.memory, check_digits(memory_digits, "memory_digits"))
-        digits = check_digits(instance_digits, "instance_digits")
-        instances = significant(self.instances.astype(np.float64), digits).astype(np.int64)
+        memory = significant(self.memory, memory_digits, "memory_digits")
+        counts = self.instances.astype(np.float64)
+        instances = significant(counts, instance_digits, "instance_digits").astype(np.int64)
         arrays = (self.first.copy(), self.created.copy(), instances.copy(), self.plan_cpu.copy(), memory.copy())
         return Jobs(*arrays, self.machine_classes.copy())
 
@@ -257,6 +259,7 @@ class Jobs:
         columns = {"job": job, "s": s, "created": self.created, "instances": self.instances}
         return pd.DataFrame(columns | {"plan_cpu": self.plan_cpu, "memory": self.memory})
 
+    @checks_choices
     def sample(
         self,
         n: int,
@@ -298,12 +301,11 @@ class Jobs:
         -----
         Jobs are drawn uniformly without replacement. O(T n + J).
         """
-        check_rng(rng)
-        n = check_whole(n, "n")
-        least = check_whole(min_groups, "min_groups")
+        stored.check_rng(rng)
+        n = as_whole(n, "n", 1)
+        least = as_whole(min_groups, "min_groups", 1)
         if periods is not None:
-            periods = check_whole(periods, "periods")
-        check_choice(after, "after", ("idle", "cycle"))
+            periods = as_whole(periods, "periods", 1)
         unit = _check_number(memory_unit, "memory_unit", 0.0, "must be a positive finite number")
         groups = self.groups_per_job
         able = np.flatnonzero(groups >= least)
@@ -319,6 +321,7 @@ class Jobs:
         demands = np.stack((self.cores[at], self.memory[at] * unit), axis=-1)
         return SampledJobs(demands, tasks, drawn)
 
+    @checks_choices
     def deal(
         self,
         n: int,
@@ -362,12 +365,11 @@ class Jobs:
         -----
         O(G log G + T n) for G groups; 24 T n bytes of results and about twice that on the way.
         """
-        check_rng(rng)
-        n = check_whole(n, "n")
+        stored.check_rng(rng)
+        n = as_whole(n, "n", 1)
         if n > len(self):
             raise InvalidInput("n", f"must be at most {len(self)}, the number of jobs", n)
         length = _check_number(period, "period", 1.0, "must be a finite number of seconds, at least 1")
-        check_choice(merge, "merge", ("mean", "queue"))
         unit = _check_number(memory_unit, "memory_unit", 0.0, "must be a positive finite number")
         users = rng.permutation(np.arange(len(self)) % n)
         owner = np.repeat(users, self.groups_per_job)

@@ -26,9 +26,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from book.common.traces.rounding import significant
 from fairbook.errors import InvalidInput
+from fairbook.model.inputs import as_whole
+from fairbook.model.instance import checks_choices
 from fairbook.traces import stored
-from fairbook.traces.checks import check_choice, check_digits, check_rng, check_whole, significant
 
 __all__ = ["RESOURCES", "Pods", "load_digest", "sample_machines", "sample_users"]
 
@@ -128,7 +130,7 @@ class Pods:
         >>> load_digest().quantised(2)
         Pods(8152 pods of 146 requests, 1523 machines of 27 kinds)
         """
-        rounded = [significant(column, check_digits(digits, "digits")) for column in self.requests.T[:2]]
+        rounded = [significant(column, digits, "digits") for column in self.requests.T[:2]]
         requests, pods = joined(np.column_stack([*rounded, self.requests[:, 2]]), self.pods)
         return Pods(requests, pods, self.capacities.copy(), self.counts.copy(), self.models)
 
@@ -150,6 +152,7 @@ def _held(pods: Pods | None) -> Pods:
     return pods
 
 
+@checks_choices
 def sample_users(
     n: int,
     rng: np.random.Generator,
@@ -195,10 +198,8 @@ def sample_users(
     >>> demands.shape, bool((demands[:, 2] == 0).any())
     ((1000, 3), True)
     """
-    check_rng(rng)
-    n = check_whole(n, "n")
-    check_choice(unit, "unit", ("pod", "request"))
-    check_choice(zeros, "zeros", ("keep", "drop"))
+    stored.check_rng(rng)
+    n = as_whole(n, "n", 1)
     held = _held(pods)
     rows = np.flatnonzero((held.requests > 0).all(axis=1) if zeros == "drop" else (held.requests > 0).any(axis=1))
     if not len(rows):
@@ -236,8 +237,8 @@ def sample_machines(m: int, rng: np.random.Generator, *, pods: Pods | None = Non
     >>> sample_machines(100, np.random.default_rng(1)).shape
     (100, 3)
     """
-    check_rng(rng)
-    m = check_whole(m, "m")
+    stored.check_rng(rng)
+    m = as_whole(m, "m", 1)
     held = _held(pods)
     drawn: NDArray[np.float64] = held.capacities[_draw(m, rng, held.counts)]
     return drawn
