@@ -79,7 +79,7 @@ def heuristic(
         behind = {i: beta[i] for i in active if beta[i] < 1 - near}
         value = behind or {i: accounts.level[i] for i in active}
         tied = sorted(i for i in value if value[i] == min(value.values()))
-        i = next((i for i in tied if any(h == i for h, _ in wish.elements())), tied[0])
+        i = next((h for h, _ in wish.elements() if h in tied), tied[0])
         s = (accounts.left[:, i] > 0).argmax()
         task = accounts.demands[s, i]
         room = np.flatnonzero((task <= free + near * machines).all(axis=1))
@@ -90,7 +90,7 @@ def heuristic(
             accounts.bottlenecks[accounts.t, i] = short.argmax() if short.any() else SPLIT
             continue
         best = [k for k in far if far[k] == min(far.values())]
-        k = next((k for k in best if wish[i, k] > 0), best[0])
+        k = next((k for h, k in wish.elements() if h == i and k in best), best[0])
         free[k] -= accounts.run(s, i, 1)
         placed.append((i, k))
         wish[i, k] -= 1
