@@ -41,18 +41,11 @@ del STUDIES["foundations"]  # that one stores nothing, and its frames are no exp
 TIMES = ("runs", "tries", "instances", "run")
 
 
-def public(module: Any, one: Any) -> bool:
-    """Tell whether this is a function of the paper that pages may call."""
-    name = getattr(one, "__name__", "_")
-    inner = name.startswith("_") or name in ("by_size", "look", "run_all")  # what experiments are made with
-    return inspect.isfunction(one) and one.__module__.startswith(module.__package__) and not inner
-
-
 #: Every experiment.
 RANDOM = [
     f"{paper}/{name}"
     for paper, module in STUDIES.items()
-    for name in sorted({*module.__all__, *(key for key, one in vars(module).items() if public(module, one))})
+    for name in sorted(module.__all__)
     if callable(getattr(module, name)) and {*TIMES} & {*inspect.signature(getattr(module, name)).parameters}
 ]
 #: Each experiment made small: two runs where nothing else is said.

@@ -37,7 +37,42 @@ from fairbook.mechanisms.readings import READINGS as ALL_READINGS
 from fairbook.model.inputs import FloatArray, as_whole
 from fairbook.model.placement import FITS
 
-__all__ = ["CASES", "FACTORS", "LIED_TO", "MACHINES", "USERS", "Instance", "instance"]  # kept elsewhere, read here
+__all__ = [
+    "BASELINES",
+    "CASES",
+    "CELLS",
+    "DATA",
+    "EXAMPLE",
+    "FACTORS",
+    "LIED_TO",
+    "MACHINES",
+    "MEASURES",
+    "MECHANISMS",
+    "READINGS",
+    "RUNS",
+    "SEED",
+    "SIZES",
+    "STORED",
+    "STORED_FIGURES",
+    "USERS",
+    "Instance",
+    "ablation",
+    "balance",
+    "bounds",
+    "by_machine",
+    "cell",
+    "cell_machines",
+    "cells",
+    "conclusions",
+    "curves",
+    "example",
+    "instance",
+    "lacking",
+    "lies",
+    "mixes",
+    "own",
+    "readings",
+]
 
 #: Repetitions of each size.
 RUNS = (200, 200, 200, 200, 200)
