@@ -140,7 +140,7 @@ def tie(name: str, data: list[Any], given: dict[str, Any], run: Any) -> bool:
         return bool(judged.placed == placed)
     if name == "tv_drf" and given.pop("placement"):
         exact = {one: np.asarray(given.pop(one)).tolist() for one in ("tasks", "machines", "contributions")}
-        for order in range(100):
+        for order in range(1000):
             rule = over_periods(data[0].tolist(), *exact.values(), run.placement, order, **given)
             if np.allclose(np.array(rule.cumulative_shares, float), run.cumulative_shares, rtol=1e-9, atol=1e-9):
                 return True
