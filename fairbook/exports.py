@@ -39,6 +39,7 @@ _WAITING = {"PENDING", "SUSPENDED"}
 _OUT = {"DOWN", "FUTURE", "NOT_RESPONDING", "POWERED_DOWN"}
 _ORDINARY = {"ALLOCATED", "CLOUD", "COMPLETING", "IDLE", "MIXED", "PLANNED", ""}
 _NOT_READY = "not ready, and left out"
+_KEPT_AWAY = "cordoned, or with a taint that keeps pods away, and counted"
 _UNNAMED = "without such a label or account, and counted under namespace or user_name"
 
 
@@ -187,15 +188,10 @@ def frames(export: Export) -> tuple[pd.DataFrame, pd.DataFrame]:
     wanted = [name for name in amounts if amounts[name].any()] if export.asked else there
     resources = sorted(wanted, key=lambda name: (name not in ("cpu", "memory"), name))
     amounts = amounts.reindex(columns=resources)
-    runs = asked["times"] * ~asked["place"].isin(["", *lost])
-    count, total, held = (
-        values.groupby(asked["user"], sort=False).sum()
-        for values in (
-            asked["times"].astype(int),
-            amounts.mul(asked["times"], axis=0),
-            amounts.mul(runs, axis=0),
-        )
-    )
+    times = asked["times"].astype(int)
+    runs = times * ~asked["place"].isin(["", *lost])
+    of_all = (times, amounts.mul(times, axis=0), amounts.mul(runs, axis=0))
+    count, total, held = (values.groupby(asked["user"], sort=False).sum() for values in of_all)
     parts = [total.div(count, axis=0), count.rename("max_tasks"), held.add_prefix("held_")]
     users = pd.concat(parts, axis=1)
     users.attrs["notes"] = notes
@@ -248,12 +244,10 @@ def _kubernetes(item: Any, by: str | None, of_all: str, into: Export) -> None:
         name = _name(_get(meta, "name"), "name")
         ready = [one.get("status") for one in _get(status, "conditions") or () if one.get("type") == "Ready"]
         taints = {one.get("effect") for one in _get(spec, "taints") or ()} & _TAINTS
-        said = "cordoned, or with a taint that keeps pods away, and counted"
-        if ready and ready != ["True"]:
-            said = _NOT_READY
-        if said == _NOT_READY or taints or _get(spec, "unschedulable"):
-            into.notes.setdefault(said, []).append(name)
-        if said != _NOT_READY:
+        out = ready and ready != ["True"]
+        if out or taints or _get(spec, "unschedulable"):
+            into.notes.setdefault(_NOT_READY if out else _KEPT_AWAY, []).append(name)
+        if not out:
             into.machines[name] = +_amounts(_get(status, "allocatable"))
     elif kind == "Pod" and _get(status, "phase") not in ("Succeeded", "Failed"):
         space, place = _get(meta, "namespace"), _get(spec, "nodeName") or ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack
 from pathlib import Path
 from uuid import uuid4
 
@@ -37,7 +37,7 @@ def write_whole(files: Mapping[Path, bytes], *, mode: int | None = None) -> None
     ['a', 'b']
     """
     waiting: list[tuple[Path, Path]] = []
-    try:
+    with ExitStack() as rest:
         for name, content in files.items():
             target = Path(os.path.realpath(name))
             if os.path.lexists(target) and not (target.is_file() and os.access(target, os.W_OK)):
@@ -46,6 +46,7 @@ def write_whole(files: Mapping[Path, bytes], *, mode: int | None = None) -> None
             waiting.append((temporary, target))
             try:
                 with temporary.open("wb") as file:
+                    rest.callback(temporary.unlink, missing_ok=True)
                     file.write(content)
                     file.flush()
                     os.fsync(file.fileno())  # on the disk before it has the name
@@ -53,10 +54,5 @@ def write_whole(files: Mapping[Path, bytes], *, mode: int | None = None) -> None
                 raise OSError(error.errno, error.strerror, str(name)) from None
             if mode is not None or target.exists():
                 temporary.chmod(target.stat().st_mode if mode is None else mode)
-        while waiting:
-            os.replace(*waiting[0])
-            waiting.pop(0)
-    finally:
-        for temporary, _ in waiting:
-            with suppress(OSError):  # it may never have been there
-                temporary.unlink()
+        for temporary, target in waiting:
+            temporary.replace(target)

@@ -209,7 +209,7 @@ BAD: list[tuple[Case, str, str, str]] = [
         ("user,cpu\nann,1\nbob,1\n", "machines.csv: has no column 'memory', only 'user', 'cpu'"),
         ("user,cpu,memory\nann,1,\nbob,1,1\n", "machines.csv, line 2, column 'memory': the number"),
         ("user,cpu,memory\nann,1,1\nbob,1,-1\n", "machines.csv, machine '2', column 'memory': must not"),
-        ("user,cpu,memory\nann,1,0\nbob,1,0\n", "machines must have some of resource 1"),
+        ("user,cpu,memory\nann,1,0\nbob,1,0\n", "machines must have some of memory"),
         ("user,cpu,memory\nann,1,1\nbob,0,0\n", "machines.csv, machine '2': must have"),
         ("machine,user,cpu,memory\nm,ann,1,1\n\nm,bob,1,1\n", "line 4, column 'machine': 'm' stands in "),
         ("user,cpu,memory\nann,1,1\n", "machines.csv: what 'bob' brought must be positive somewhere"),

@@ -21,6 +21,7 @@ import pandas as pd
 
 from fairbook.cli.common import NUMBER, Refused, few, note, shown
 from fairbook.exports import frames, read
+from fairbook.model.inputs import raise_at_first
 from fairbook.model.placement import MOST_MACHINES
 
 _LONGEST_NAME = 200
@@ -186,8 +187,7 @@ class Users(NamedTuple):
             return self.table.held[[f"held_{name}" for name in self.resources]].to_numpy()
         if "running" in self.columns and not self.period:
             tasks = self.spread(self.columns["running"], 0.0)
-            for i in np.flatnonzero(tasks < 0).tolist():
-                raise Refused(f"{self.place('running', (i,))} must not be negative, got {tasks[i]:g}")
+            raise_at_first(tasks < 0, "running", "must not be negative", tasks)
             return tasks[:, None] * self.demands()
         return None
 

@@ -11,7 +11,7 @@ C. Reiss, J. Wilkes, J. L. Hellerstein. *Google cluster-usage traces: format + s
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -65,7 +65,6 @@ class Digest:
     jobs: NDArray[np.int64]
     machine_classes: NDArray[np.float64]
     provenance: dict[str, Any]
-    _plans: dict[tuple[str, str], tuple[NDArray[np.int64], ...]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         for array in (self.user, self.cpu, self.memory, self.tasks, self.jobs, self.machine_classes):
@@ -115,23 +114,6 @@ class Digest:
         of_each = self.machine_classes[:, 3 if when == "at_start" else 4]
         return np.array([math.fsum(self.machine_classes[:, k] * of_each) for k in (1, 2)])
 
-    def _plan(self, unit: str, zeros: str) -> tuple[NDArray[np.int64], ...]:
-        """Rows that may be drawn, their cumulative counts and, per user, the first and the number of its counts."""
-        key = (unit, zeros)
-        if key not in self._plans:
-            if zeros == "drop":
-                rows = np.flatnonzero((self.cpu > 0) & (self.memory > 0))
-            else:
-                rows = np.flatnonzero((self.cpu > 0) | (self.memory > 0))
-            if not len(rows):
-                raise InvalidInput("zeros", "leaves no row to draw from", zeros)
-            count = (self.jobs if unit == "job" else self.tasks)[rows]
-            cumulative = np.cumsum(count)
-            _, first, size = np.unique(self.user[rows], return_index=True, return_counts=True)
-            begin = (cumulative - count)[first]
-            self._plans[key] = (rows, cumulative, begin, cumulative[first + size - 1] - begin)
-        return self._plans[key]
-
     @checks_choices
     def sample(
         self,
@@ -176,8 +158,8 @@ class Digest:
 
         Notes
         -----
-        O(n log r) for r rows. Lost in the digest: arrival times and order, priorities, disk, which tasks belong to the
-        same job.
+        O(r + n log r) for r rows. Lost in the digest: arrival times and order, priorities, disk, which tasks belong to
+        the same job.
 
         Examples
         --------
@@ -187,10 +169,16 @@ class Digest:
         """
         n = as_whole(n, "n", 1)
         stored.check_rng(rng)
-        rows, cumulative, begin, size = self._plan(unit, zeros)
+        asks = np.column_stack((self.cpu > 0, self.memory > 0))
+        rows = np.flatnonzero(asks.all(axis=1) if zeros == "drop" else asks.any(axis=1))
+        if not len(rows):
+            raise InvalidInput("zeros", "leaves no row to draw from", zeros)
+        count = (self.jobs if unit == "job" else self.tasks)[rows]
+        cumulative = np.cumsum(count)
         if unit == "user":
-            who = rng.integers(len(size), size=n)
-            ticket = begin[who] + rng.integers(size[who])
+            first = np.unique(self.user[rows], return_index=True)[1]
+            who = rng.integers(len(first), size=n)
+            ticket = (cumulative - count)[first][who] + rng.integers(np.add.reduceat(count, first)[who])
         else:
             ticket = rng.integers(cumulative[-1], size=n)
         found = rows[np.searchsorted(cumulative, ticket, side="right")]
