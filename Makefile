@@ -76,7 +76,7 @@ lab: $(READY)  ## open a page in JupyterLab, text and outputs paired: make lab P
 	$(PY) -m jupyterlab --ServerApp.root_dir="$(CURDIR)" --FileContentsManager.pre_save_hook=tools.execute.before_saving $(LAB_ARGS) $(if $(PAGE),book/$(PAGE).ipynb,--LabApp.default_url=/lab/tree/book)
 
 pdf: book  ## print the book as a PDF, with Chromium: _build/pdf/fairbook.pdf
-	$(PY) tools/make_pdf.py
+	$(PY) -m tools.make_pdf
 
 test: $(READY)  ## run all checks: make test PYTEST_ARGS="-k twins"
 	$(PY) -m pytest -n $(WORKERS) $(PYTEST_ARGS)

@@ -7,13 +7,12 @@ reader's window (boxes that scroll) is done in the browser by ``book/assets/fair
 
 import html
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 
-CHINESE = re.compile(r"[\u3400-\u9fff][\u3000-\u303f\u3400-\u9fff\uff00-\uffef]*")
+CHINESE = re.compile(r"([\u3400-\u9fff][\u3000-\u303f\u3400-\u9fff\uff00-\uffef]*)")
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 CODE = re.compile(r'(?<=<span class="pre">)[^<]+')
 HEAD = re.compile(r"<h([1-6])\b[^>]*>(.*?)</h\1>", re.DOTALL)
@@ -27,7 +26,7 @@ NOBODYS = {"proof-content", "exercise-content", "solution-content"}
 SIDEBAR = '<div class="bd-sidebar-primary bd-sidebar">'
 
 
-def pieces(text: str) -> Iterator[tuple[str, bool]]:
+def pieces(text: str) -> list[tuple[str, bool]]:
     """Split a text into pieces, each with whether it is Chinese.
 
     Examples
@@ -35,14 +34,7 @@ def pieces(text: str) -> Iterator[tuple[str, bool]]:
     >>> [len(piece) for piece, chinese in pieces(f"share {chr(0x4EFD)}{chr(0x989D)}.") if chinese]
     [2]
     """
-    end = 0
-    for found in CHINESE.finditer(text):
-        if found.start() > end:
-            yield text[end : found.start()], False
-        yield found[0], True
-        end = found.end()
-    if end < len(text):
-        yield text[end:], False
+    return [(piece, place % 2 == 1) for place, piece in enumerate(CHINESE.split(text)) if piece]
 
 
 def mark_chinese(app: Any, doctree: nodes.document, docname: str) -> None:

@@ -79,10 +79,8 @@ def main() -> int:
     parser.add_argument("old", help="a revision or a folder")
     parser.add_argument("new", nargs="?", default=str(ROOT / STORED), help="the same; default: data/results")
     options = parser.parse_args()
-    found = 0
-    for found, line in enumerate(differences(state(options.old), state(options.new)), start=1):  # noqa: B007
-        print(line)
-    print(f"{found} differences")
+    found = list(differences(state(options.old), state(options.new)))
+    print(*found, f"{len(found)} differences", sep="\n")
     return bool(found)
 
 

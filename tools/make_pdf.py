@@ -1,4 +1,4 @@
-"""Print the built book as one PDF: ``python tools/make_pdf.py [PAGE ...]`` writes ``_build/pdf/fairbook.pdf``.
+"""Print the built book as one PDF: ``python -m tools.make_pdf [PAGE ...]`` writes ``_build/pdf/fairbook.pdf``.
 
 The pages are those of ``make book``, so that every number, reference and formula is the one that was checked: their
 articles are joined into one page, with links between them made links within it, and a headless Chromium prints that.
@@ -18,11 +18,9 @@ from urllib.parse import urldefrag, urljoin
 import yaml
 from bs4 import BeautifulSoup
 
+from tools.chromium import Chromium, find_chromium
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from tools.chromium import Chromium, find_chromium  # noqa: E402
-
 PAPER, MARGIN = (8.27, 11.69), 0.6  # A4, in inches
 WIDTH = round((PAPER[0] - 2 * MARGIN) * 96)  # what a line has, in CSS pixels
 FOOTER = (

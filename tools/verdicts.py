@@ -411,23 +411,14 @@ class Counts(Page):
     def run(self) -> list[nodes.Node]:
         """Return a table."""
         frame = counted(statements())
-        apart = statements()["paper"].value_counts() - frame["paper"].value_counts()
-        table = pd.crosstab(frame["paper"], frame["verdict"])
-        shown = [verdict for verdict in VERDICTS if verdict in table]
-        rows = [["paper", *shown, "all", "counted apart"]]
-        for paper, facts in papers().items():
-            if paper in table.index:
-                told = [str(table.loc[paper, one] or "-") for one in shown]
-                rows.append(
-                    [
-                        f"{{ref}}`{facts['short']} <{paper}-ledger>`",
-                        *told,
-                        str(table.loc[paper].sum()),
-                        str(apart[paper]),
-                    ]
-                )
-        every = [str(table[one].sum()) for one in shown]
-        rows.append(["**five papers**", *every, str(len(frame)), str(apart[table.index].sum())])
+        table = pd.crosstab(frame["paper"], frame["verdict"], margins=True, margins_name="all")
+        apart = statements()["apart"].ne("").groupby(statements()["paper"].array).sum()[table.index.drop("all")]
+        table["counted apart"] = pd.concat([apart, pd.Series({"all": apart.sum()})])
+        shown = [*(verdict for verdict in VERDICTS if verdict in table), "all", "counted apart"]
+        known = {paper: f"{{ref}}`{facts['short']} <{paper}-ledger>`" for paper, facts in papers().items()}
+        rows = [["paper", *shown]]
+        for paper, link in {**known, "all": "**five papers**"}.items():
+            rows += [[link, *(str(table.loc[paper, one] or "-") for one in shown)]] if paper in table.index else []
         return self.parse(numbered("Verdicts on the statements of the papers", "tab-claims-counts", rows))
 
 
