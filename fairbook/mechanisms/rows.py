@@ -94,7 +94,7 @@ registry: dict[str, Mechanism] = {
             "sequential_minmax",
             "SequentialMinMax",
             "pool",
-            "whole tasks, each to whom it raises least: sharing incentive, envy up to a task",
+            "whole tasks, each to whom stands lowest after it: sharing incentive, envy up to a task",
             "a heap of levels",
             "sequential_minmax",
         ),
