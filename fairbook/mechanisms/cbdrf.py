@@ -69,8 +69,8 @@ def in_fractions(rule: CreditRule) -> CreditRule:
 def cbdrf_rule(demands: Any, *, capacities: Any = None, released: Any = 1, rho: Any = "3/4", **terms: Any) -> CreditRun:
     """Credit-based DRF over T phases (Lu et al. 2014) in fractions; doubles count at face value.
 
-    Takes what :func:`cbdrf` does, but no names: ``released`` and ``rho`` are one number, or (T, n), ``released`` also
-    (T, n, m). With ``held="stays"`` the fractions grow with every phase: for some ten phases.
+    Takes what :func:`cbdrf` does, but no names: ``released`` and ``rho`` are one number, (n,), or (T, n), ``released``
+    also (T, n, m). With ``held="stays"`` the fractions grow with every phase: for some ten phases.
 
     The paper's Figure 2: who never releases falls from 100 % to 10 %.
 

@@ -125,7 +125,9 @@ def dmfa_srq_rule(
 
 
 def static_optimum_rule(demands: Any, *, weights: Any) -> list[tuple[Any, int]]:
-    """Equation (5) of Zhang et al. 2016: after each arrival W_k / max_j sum w_i d_ij, and the resource that is full.
+    """Equation (5) of Zhang et al. 2016: after each arrival W_k / max_j sum w_i d_ij, and the full resource.
+
+    d_ij is what user i needs of resource j, divided by what it needs of its dominant one.
 
     >>> from fractions import Fraction as F
     >>> [str(M) for M, _ in static_optimum_rule([[F(2), F(1)], [F(1), F(2)]], weights=[F(1), F(1)])]
@@ -295,8 +297,9 @@ def exact_levels(demands: Sequence[Sequence[Any]], weights: Sequence[Any]) -> li
 def static_optimum(demands: Any, *, weights: Any, engine: Engine = "fast") -> DynamicAllocation:
     """Share out everything anew at each arrival: the static optimum, equation (5) of Zhang et al. 2016.
 
-    M^k = W_k / max_j sum_{i<=k} w_i d_ij is the level of all of the first k users, and the allocation is
-    weighted DRF on the pool of that moment. With zero demands it is the first round of DRF only.
+    M^k = W_k / max_j sum_{i<=k} w_i d_ij, with d_ij the need of resource j divided by that of the dominant one, is the
+    level of all of the first k users, and the allocation is weighted DRF on the pool of that moment. With zero demands
+    it is the first round of DRF only.
 
     Parameters
     ----------

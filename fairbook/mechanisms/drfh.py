@@ -41,7 +41,7 @@ def drfh_rule(
     """Progressive filling in whole tasks: (user, machine) of each task, in order; numbers of any kind.
 
     The user with the lowest level is next, and leaves where its task fits nowhere. The programme for fractions of
-    tasks is a linear one and needs a solver. The example of the DRFH paper, ten times as large a task:
+    tasks is a linear one and needs a solver. The example of the DRFH paper, all amounts ten times as large:
 
     >>> from fractions import Fraction as F
     >>> drfh_rule([[F(2), F(10)], [F(10), F(2)]], [[F(2 * 10), F(12 * 10)], [F(12 * 10), F(2 * 10)]])[:3]

@@ -7,8 +7,8 @@ User i asks for virtual machines (VMs, here tasks) that are all alike. Shares ar
 2. Queue: a round has as many slots as there are users. Each goes to the user with the least resource so far, ties by
    rank; what it is promised counts at once, so that a user may hold several slots of a round.
 3. Placing: slots are served by rank. A VM goes to the machine with the largest fairness value f = T^w among those with
-   room whose type is the user's dominant resource: T is the sum of the GDRS of the VMs on the machine, w the used part
-   of it. A user whose VM fits nowhere is out.
+   room whose type is the user's dominant resource: T is the sum of the GDRS of the VMs on the machine, w what it has in
+   use by what it has, amounts of all resources added up. A user whose VM fits nowhere is out.
 
 Rounds go on until each user is out or has all it asked for. The text leaves open, and arguments choose: what "least
 resource" measures; what the type of a machine is and what happens if none of the user's type has room; whether f counts
@@ -82,7 +82,7 @@ def gdrf_rule(
         return slots
 
     def fairness(i: int, j: int) -> Any:
-        """Equation (8) on machine j: f = T^w; an empty machine comes first with 0^0 = 1, last with 0^0 = 0."""
+        """Equation (8) on machine j: f = T^w; empty machines come first, while T < 1, if 0^0 = 1, last if 0^0 = 0."""
         if choice == "first":
             return -j
         runs = [has + (h == i and choice == "fairness_after") for h, has in enumerate(stand.runs[j])]

@@ -4,7 +4,8 @@ The abstract says: it maximises fairness over several resources on the ground of
 resource entropy* measures how well the type of a server suits a user's request; a *dominant resource weight* gives
 users priority. The GDRF paper adds that MDRF settles the order of users with the same dominant resource, and that it
 has to look through everything. What is built here does that and no more: the user with the lowest dominant share next,
-ties by the larger weight (6); its task goes to the best suited machine of all, in one of two readings of what suits.
+ties by the larger weight, equation (6) of the GDRF paper; its task goes to the best suited machine of all, in one of
+two readings of what suits.
 """
 
 from __future__ import annotations

@@ -94,7 +94,8 @@ def per_server_drf(
     Parameters
     ----------
     demands, machines, machine_counts, max_tasks, weights, engine
-        As for :func:`fairbook.drfh`. Bounds are used up machine after machine, in order of their numbers.
+        As for the heuristics of :func:`fairbook.drfh`. Bounds are used up machine after machine, in
+        order of their numbers.
 
     Returns
     -------
@@ -115,7 +116,8 @@ def per_server_drf(
 
     References
     ----------
-    Ghodsi et al., "Dominant Resource Fairness", NSDI 2011, Algorithm 1, on each machine.
+    Ghodsi et al., "Dominant Resource Fairness", NSDI 2011, Algorithm 1, on each machine; Wang, Liang, Li,
+    "Multi-resource fair allocation in heterogeneous cloud computing systems", IEEE TPDS 26(10), 2015, as the baseline.
 
     Examples
     --------

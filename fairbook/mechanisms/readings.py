@@ -33,7 +33,7 @@ __all__ = [
     "Unserved",
 ]
 
-#: What works a mechanism out: the engine on doubles, or the rule at the head of its module, on fractions of them.
+#: What works a mechanism out: its engine, which may be the rule itself, on doubles; or its rule on fractions of them.
 Engine = Literal["fast", "plain"]
 #: Who does not fit is passed over, or ends it (drf_by_task).
 Stuck = Literal["skip", "stop"]

@@ -53,7 +53,7 @@ class Mechanism(NamedTuple):
 
     @property
     def rule(self) -> Callable[..., Any]:
-        """The rule itself, plain: loops over floats or fractions."""
+        """The rule itself, in fractions or in whatever numbers it is given."""
         return self._loaded(f"{self.name}_rule")
 
     @property

@@ -100,7 +100,7 @@ def sequential_minmax(
 
     Examples
     --------
-    A task of the second user takes 12 of 20, so it waits until the first has three of five, and fits no more.
+    A task of the second user takes 12 of 20, so it waits until the first runs two, and fits no more.
 
     >>> sequential_minmax([[5], [12]], capacities=[20]).tasks
     array([4., 0.])

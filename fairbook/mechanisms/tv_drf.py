@@ -206,7 +206,8 @@ def tv_drf(
         Whether to keep how many tasks of each user are on each machine: T n K numbers of 4 bytes, at most 1e9 of them.
         The fluid fills one pool and keeps none.
     engine : {"fast", "plain"}
-        ``"plain"`` runs :func:`tv_drf_rule` on fractions made of the doubles: slow, and exact.
+        ``"plain"`` runs :func:`tv_drf_rule` on fractions made of the doubles: slow, and exact. ``"fast"`` runs it on
+        the doubles where it is fluid.
 
     Returns
     -------
@@ -221,10 +222,11 @@ def tv_drf(
     Notes
     -----
     Where beta >= 1 cannot be had for all at once the fluid mechanism first makes min(beta, 1) lexicographically max-min
-    fair (``below_one`` tells), then G. This is what Algorithm 1 does in whole tasks. In bundles, whole ones too, it can
-    always be had, unless tasks wait and ``memory`` is off; with ``"resources"`` it fails with one user, one period:
-    tasks of (1, 1/2), capacities (1, 1). Of the users that have the same beta while their next tasks do not raise it,
-    those with smaller indices pass these tasks if there is not room for all (most would pass by solving a knapsack).
+    fair (``below_one`` tells), then G, as Algorithm 1 does in whole tasks. Divisible tasks can always have it in
+    bundles, whole ones too, unless tasks wait and ``memory`` is off; with ``"resources"`` it fails with one user, one
+    period: two tasks of (1, 1/2), capacities (1, 1). Of the users that have the same beta while their next tasks do not
+    raise it, those with smaller indices pass these tasks if there is not room for all (most would pass by solving a
+    knapsack).
 
     Ties of the heuristic: the user with the smaller index, the machine with the smaller index, among numbers that are
     equal as computed. Where two accounts, or two distances, are equal in exact arithmetic and not in doubles, either

@@ -1,8 +1,9 @@
 """Virtual clusters with a bounded slowdown (Liu, Dong, Tian, 2011): users on clusters, fractions max-min fair.
 
 A user wants alpha virtual machines (VMs, ``max_vms``), tolerates that a part k of them is missing (``tolerance``), so
-that it has a minimum, and lives on one cluster. A method says who lives where. Each cluster is then shared max-min
-fairly (:func:`~fairbook.model.clusters.share_out`), and nothing else is better.
+that it has a minimum, and lives on one cluster, but with ``"spanning"``. A method says who lives where. Each cluster
+is then shared max-min fairly (:func:`~fairbook.model.clusters.share_out`), but for queue A below; no other sharing of
+these homes has a larger least fraction.
 
 * ``"relaxation"`` (section 2.1): user after user on the least loaded cluster that has room for its minimum.
 * ``"greedy"`` (section 2.1): the same, where all that is wanted is the smallest part of the cluster.
@@ -18,8 +19,9 @@ fairly (:func:`~fairbook.model.clusters.share_out`), and nothing else is better.
 
 :func:`virtual_cluster_rule` runs each on numbers of any kind. On doubles and whole numbers :func:`virtual_cluster` runs
 the same functions, but for the two that search: ``engines/largest_fraction.py`` tries no placements, it asks whether
-the VMs for a fraction pack. That comes to the same, for a fraction can be reached if and only if these pack. Lists may
-pack more where they do not pack less: where VMs are not whole, ``"vector_packing"`` then may reach another fraction.
+the VMs for a fraction pack. That comes to the same least fraction, for one can be reached if and only if these pack; of
+placements that are as good it may take another. Lists may pack more where they do not pack less: where VMs are not
+whole, ``"vector_packing"`` then may reach another fraction.
 """
 
 from __future__ import annotations
@@ -144,7 +146,10 @@ def mixed_knapsack(asked: Requests, general: Callable[[Requests], Found], small:
 
 
 def metagreedy(asked: Requests) -> Found:
-    """The best of four orders of the users (S1 to S7 in one dimension) with four marks (P1 to P7)."""
+    """Four orders of the users with four marks: what is left of S1 to S7 and P1 to P7 where there is one resource.
+
+    The best of the 16 serves most users; then its least fraction, then its number of VMs is largest.
+    """
     keys = (np.zeros(len(asked)), asked.max_vms - asked.minimum, asked.minimum, asked.max_vms)
     orders = [np.argsort(-key, kind="stable") for key in keys]
     lists = [in_turn(asked, mark, order) for order in orders for mark in ("free", "least_fluid", "tightest", "first")]
@@ -260,7 +265,7 @@ def raised(asked: Requests, homes: Homes) -> Homes:
 
 
 def by_a_list(sizes: Any, room: Any) -> Homes | None:
-    """Pack by the first of 21 lists that holds all; items fall, come as given, or rise, and bins rise or so."""
+    """Pack by the first of 21 lists that holds all: items and bins fall, come as given, or rise."""
     items, bins = range(len(sizes)), range(len(room))
     falling, rising = sorted(items, key=lambda i: -sizes[i]), sorted(bins, key=room.__getitem__)
     for order, boxes in product((falling, items, falling[::-1]), (rising, bins, rising[::-1])):
@@ -424,7 +429,7 @@ def virtual_cluster(
         VMs that each physical cluster holds: C. Where VMs are whole, they are rounded down, as max_vms must be whole.
     method : str
         ``"relaxation"``: minima first, each on the least loaded cluster, users in the order given (section 2.1).
-        ``"greedy"``: all that is wanted first; what was given is taken back when a newcomer does not fit (section 2.1).
+        ``"greedy"``: all that is wanted first, down to minima where a newcomer does not fit otherwise (section 2.1).
         ``"mixed_knapsack"``: Figure 1. ``"metagreedy"``: the best of 16 list rules. ``"vector_packing"``: bisection on
         the fraction with 21 packing rules. ``"exact"``: the optimum, or as far as ``node_limit`` goes, with what was
         proved in ``bound``. ``"spanning"``: the optimum where users may be on several clusters.
