@@ -55,20 +55,17 @@ def placed(frame: pd.DataFrame) -> pd.DataFrame:
         With columns ``place, says, reading, ours``, empty in rows that go beyond the papers.
     """
     known = {
-        row["id"]: (name, place["says"], row["reading"], row.get("ours", ""))
+        row["id"]: row | {"place": name, "says": place["says"]}
         for name, place in places().items()
         for row in place["rows"]
     }
-    added = [known.get(one, ("", "", "", "")) for one in frame["id"]]
-    return frame.assign(**{name: [one[at] for one in added] for at, name in enumerate(PLACED)})
+    return frame.assign(**{name: [known.get(one, {}).get(name, "") for one in frame["id"]] for name in PLACED})
 
 
 def rows(chosen: dict[str, Claim], effort: Effort, progress: bool) -> pd.DataFrame:
     """Check claims, one after the other, and give their rows of the ledger."""
-    found = []
-    for one in bar(chosen.values(), shown=progress, leave=False, desc=f"claims, {effort.name}"):
-        found.append(compute(one, effort))
-    return pd.DataFrame(found, columns=COLUMNS)
+    checked = bar(chosen.values(), shown=progress, leave=False, desc=f"claims, {effort.name}")
+    return pd.DataFrame([compute(one, effort) for one in checked], columns=COLUMNS)
 
 
 def ledger(
@@ -150,13 +147,13 @@ def statements(frame: pd.DataFrame) -> pd.DataFrame:
         if not its and (place["rows"] or place["paper"] not in set(frame["paper"])):
             continue
         found.append(
-            {
-                "place": name,
-                **{key: place[key] for key in ("paper", "where", "says", "apart")},
-                "kind": next((kinds[one] for one in its), "statement"),
-                "ids": list(its),
-                "verdict": _over_readings([verdicts[one] for one, reading in its.items() if reading in JUDGES]),
-            }
+            (
+                name,
+                *(place[key] for key in ("paper", "where", "says", "apart")),
+                next((kinds[one] for one in its), "statement"),
+                list(its),
+                _over_readings([verdicts[one] for one, reading in its.items() if reading in JUDGES]),
+            )
         )
     return pd.DataFrame(found, columns=["place", "paper", "where", "says", "apart", "kind", "ids", "verdict"])
 
