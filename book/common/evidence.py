@@ -33,7 +33,7 @@ def _as_text(value: Any) -> Any:
 
 
 def as_data(call: str = "", gives: Any = (), **arguments: Any) -> dict[str, Any]:
-    """Give an instance as data, for a table and for Python to paste; see :class:`book.common.claims.registry.Part`.
+    """Give an instance as data, for a table and for Python to paste; see :class:`book.common.claims.Part`.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def sampled(
 
     Examples
     --------
-    >>> from book.common.claims.registry import QUICK
+    >>> from book.common.claims import QUICK
     >>> fair = Mechanism("fair coin", lambda rng: rng.random() < 0.5)
     >>> part = sampled(lambda rng, judged, at: judged.run(rng), QUICK, fair, key=1, share=100,
     ...                said=lambda heads: f"{sum(heads)} of {len(heads)} are heads.", right=any)
@@ -167,7 +167,7 @@ def sampled_claim(
 ) -> Callable[[Look], Look]:
     """Register a claim that is checked on random instances alone: decorates what :func:`sampled` calls ``look``.
 
-    ``about`` is what :func:`book.common.claims.registry.claim` takes.
+    ``about`` is what :func:`book.common.claims.claim` takes.
     """
 
     def register(look: Look) -> Look:

@@ -94,7 +94,7 @@ def search_claim(
     drawn : dict, optional
         Of :func:`book.virtual_cluster.properties.cases`.
     **about
-        Of :func:`book.common.claims.registry.claim`.
+        Of :func:`book.common.claims.claim`.
     """
 
     @claim(**about)

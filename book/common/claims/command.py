@@ -17,7 +17,7 @@ from fairbook.progress import bar
 if TYPE_CHECKING:
     import pandas as pd
 
-    from book.common.claims.registry import Claim, Effort
+    from book.common.claims import Claim, Effort
 
 _VERDICTS = ("holds", "partly", "refuted", "undetermined", "reproduced", "not reproduced", "nothing to compare")
 _DEPENDS = "depends on the reading"  # is said of a statement, whose readings are claims with different verdicts

@@ -55,17 +55,20 @@ def placed(frame: pd.DataFrame) -> pd.DataFrame:
         With columns ``place, says, reading, ours``, empty in rows that go beyond the papers.
     """
     known = {
-        row["id"]: row | {"place": name, "says": place["says"]}
+        row["id"]: (name, place["says"], row["reading"], row.get("ours", ""))
         for name, place in places().items()
         for row in place["rows"]
     }
-    return frame.assign(**{name: [known.get(one, {}).get(name, "") for one in frame["id"]] for name in PLACED})
+    added = [known.get(one, ("", "", "", "")) for one in frame["id"]]
+    return frame.assign(**{name: [one[at] for one in added] for at, name in enumerate(PLACED)})
 
 
 def rows(chosen: dict[str, Claim], effort: Effort, progress: bool) -> pd.DataFrame:
     """Check claims, one after the other, and give their rows of the ledger."""
-    checked = bar(chosen.values(), shown=progress, leave=False, desc=f"claims, {effort.name}")
-    return pd.DataFrame([compute(one, effort) for one in checked], columns=COLUMNS)
+    found = []
+    for one in bar(chosen.values(), shown=progress, leave=False, desc=f"claims, {effort.name}"):
+        found.append(compute(one, effort))
+    return pd.DataFrame(found, columns=COLUMNS)
 
 
 def ledger(
@@ -147,13 +150,13 @@ def statements(frame: pd.DataFrame) -> pd.DataFrame:
         if not its and (place["rows"] or place["paper"] not in set(frame["paper"])):
             continue
         found.append(
-            (
-                name,
-                *(place[key] for key in ("paper", "where", "says", "apart")),
-                next((kinds[one] for one in its), "statement"),
-                list(its),
-                _over_readings([verdicts[one] for one, reading in its.items() if reading in JUDGES]),
-            )
+            {
+                "place": name,
+                **{key: place[key] for key in ("paper", "where", "says", "apart")},
+                "kind": next((kinds[one] for one in its), "statement"),
+                "ids": list(its),
+                "verdict": _over_readings([verdicts[one] for one, reading in its.items() if reading in JUDGES]),
+            }
         )
     return pd.DataFrame(found, columns=["place", "paper", "where", "says", "apart", "kind", "ids", "verdict"])
 
