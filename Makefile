@@ -81,7 +81,7 @@ pdf: book  ## print the book as a PDF, with Chromium: _build/pdf/fairbook.pdf
 test: $(READY)  ## run all checks: make test PYTEST_ARGS="-k twins"
 	$(PY) -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
-quick: $(READY)  ## the checks that need neither a built book, a browser nor minutes; no notebooks
+quick: $(READY)  ## the checks that need neither a built book, a browser nor minutes; no notebooks, claims, experiments
 	$(PY) -m pytest -q -n $(WORKERS) -o addopts="--doctest-modules --strict-markers" -m "not book and not browser and not slow and not traces" tests fairbook $(PYTEST_ARGS)
 
 fresh:  ## the checkout as a stranger gets it, once for each of PYTHON="python3.11 python3.13"; takes minutes

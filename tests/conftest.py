@@ -60,6 +60,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> KeepToget
     return KeepTogether(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what checks claims again or runs experiments, of whatever chapter."""
+    for item in items:
+        if re.search(r"test_studies\w*\.py|test_claims\.py::test_the_check", item.nodeid):
+            item.add_marker("slow")
+
+
 @dataclass(frozen=True)
 class Book:
     """The book as built for this run: its pages, what the build printed, and how it ended."""
