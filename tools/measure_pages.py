@@ -1,11 +1,13 @@
-"""Count the words of a page.
+"""Count the words of every page: ``python tools/measure_pages.py``.
 
 Words are those of the source prose, what stands between blanks and has a letter or a digit, formulas with it. Front
 matter, code, comments, options of directives and what is generated are not counted.
 """
 
 import re
+from pathlib import Path
 
+BOOK = Path(__file__).resolve().parents[1] / "book"
 UNREAD = r"code-cell|code-block|code|raw|claims|ledger|bibliography|glue:figure|auto\w+"
 FOLDED = r"dropdown|solution"
 
@@ -37,3 +39,17 @@ def words(text: str, *, folded: bool = True) -> int:
     text = re.sub(r"^```(?!\{).*?^```[ \t]*$", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"^(?:[`:]{3,}.*|:[\w-]+:.*|%.*|\([\w-]+\)=|\|[-:| ]+\|)$", "", text, flags=re.MULTILINE)
     return len(re.findall(r"\S*\w\S*", text))
+
+
+def main() -> None:
+    """Print a line for each page, and the sum."""
+    total = 0
+    for path in sorted(BOOK.rglob("*.md")):
+        name, text = path.relative_to(BOOK).with_suffix("").as_posix(), path.read_text("utf8")
+        total += words(text)
+        print(f"{name:28}{words(text):8}{words(text, folded=False):8}")
+    print(f"{'all':28}{total:8}")
+
+
+if __name__ == "__main__":
+    main()
