@@ -236,8 +236,9 @@ def tv_drf(
     What rounding leaves over holds up no queue: up to 1e-12 of a group of tasks or of an own part (alone), and up to
     1e-13 of a resource of the pool (fluid), count as nothing. Whoever lives on what is left of a resource and needs r
     times more of another may have a share off by r times as much; one that brought nothing and should run nothing may
-    then have a trace of a task, and its coefficient is infinite where it is 1. Where users of a resource need parts of it, for a
-    unit of G, that are more than 1e8 times apart, the fluid is refused in doubles; ``engine="plain"`` is exact.
+    then have a trace of a task, and its coefficient is infinite where it is 1. Where users of a resource need parts of
+    it, for a unit of G, that are more than 1e8 times apart, the fluid is refused in doubles; ``engine="plain"`` is
+    exact.
 
     Cost of the heuristic, per task handed out on K machines: O(log n + m K) where they are at most 256, looked at one
     by one; more stand in a tree, O(log n + m log K) where what is free on them is spread evenly, at worst O(m K).
