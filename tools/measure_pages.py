@@ -7,7 +7,6 @@ matter, code, comments, options of directives and what is generated are not coun
 import re
 from pathlib import Path
 
-BOOK = Path(__file__).resolve().parents[1] / "book"
 UNREAD = r"code-cell|code-block|code|raw|claims|ledger|bibliography|glue:figure|auto\w+"
 FOLDED = r"dropdown|solution"
 
@@ -41,15 +40,6 @@ def words(text: str, *, folded: bool = True) -> int:
     return len(re.findall(r"\S*\w\S*", text))
 
 
-def main() -> None:
-    """Print a line for each page, and the sum."""
-    total = 0
-    for path in sorted(BOOK.rglob("*.md")):
-        name, text = path.relative_to(BOOK).with_suffix("").as_posix(), path.read_text("utf8")
-        total += words(text)
-        print(f"{name:28}{words(text):8}{words(text, folded=False):8}")
-    print(f"{'all':28}{total:8}")
-
-
 if __name__ == "__main__":
-    main()
+    found = {path: words(path.read_text("utf8")) for path in sorted(Path("book").rglob("*.md"))}
+    print(*(f"{count:6}  {path}" for path, count in found.items()), f"{sum(found.values()):6}  all", sep="\n")
