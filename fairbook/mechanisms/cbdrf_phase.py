@@ -1,7 +1,7 @@
 """One phase of cbDRF, step by step: the pool, the grants, the release, and the credit (Lu et al. 2014, two repairs).
 
-:func:`pool_of` says what there is to share, :func:`grant_phase` shares it out, :func:`end_phase` settles what was
-released, by the terms of a :class:`CreditRule`. Arrays hold doubles or fractions. :func:`grant_tasks` shares out one
+``pool_of`` says what there is to share, ``grant_phase`` shares it out, ``end_phase`` settles what was released, by the
+terms of a :class:`CreditRule`. Arrays hold doubles or fractions. :func:`grant_tasks` shares out one
 phase by itself and checks what it is given.
 """
 
