@@ -215,7 +215,7 @@ def _drf_by_task(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         same=lambda found, *one: bool((found == BY_TASK(*one).tasks).all()),
     )
 
-    many, few = (lambda number=number: [_few_users(rng, number) for _ in range(3)] for number in (3e6, 3e5))
+    many, few = (lambda number=number: [_few_users(rng, number) for _ in range(3)] for number in (1e6, 1e5))
     yield grown(f"{kind}: 10 times the tasks", BY_TASK, many, few, 15, runs=7 * scale)
 
 

@@ -91,7 +91,7 @@ def gdrf(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     yield per_task(
         "cost per task of `gdrf` with 300 users of the trace against 20",
         ((number(of_trace(300)), number(of_trace(20))) for _ in range(1 + 2 * scale)),
-        2,
+        4,
     )
 
     def crowds() -> Iterator[np.ndarray]:
@@ -174,7 +174,7 @@ def drfh_fluid(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         fluid,
         lambda: [cell(1280, 20)],
         lambda: [cell(320, 20)],
-        8,
+        25,
         runs=1 + 2 * scale,
     )
 

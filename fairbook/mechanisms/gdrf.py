@@ -248,8 +248,8 @@ def gdrf(
     Notes
     -----
     Cost O(N (m + b) + P (log n + b m + (b + m) log N)) for P tasks placed on N machines, b the number of different
-    demands (16 at most); with more of them some machines are looked at in vain near the end: measured, a
-    task of 300 users costs twice what one of 20 does with two resources, nine times with eight. ``"fairness_after"``
+    demands (16 at most); with more of them some machines are looked at in vain near the end: measured, a task of 300
+    users costs two to three times what one of 20 does with two resources, nine times with eight. ``"fairness_after"``
     looks at all machines for each task, O(P N m).
 
     A task fits if it overdraws no resource by more than 1e-12 of the machine. Ties between machines go to the lowest
