@@ -197,8 +197,15 @@ def per_resource(values: Any, m: int, resources: Names | None, argument: str) ->
 # -------------------------------------------------------------------------------------------- checked input
 
 
+def _in_range(values: FloatArray) -> bool:
+    """Tell whether all are positive and in range, as most are."""
+    return bool(values.size and values.min() >= SMALLEST and values.max() <= LARGEST)
+
+
 def check_demands(values: FloatArray, argument: str = "demands") -> None:
     """Raise InvalidInput at the first entry that is not a valid demand. Cost O(n m)."""
+    if _in_range(values):
+        return
     check_amounts(values, argument)
     empty = ~(values > 0).any(axis=-1)
     if empty.any():
@@ -241,6 +248,8 @@ def phased_demands(demands: Any) -> Named:
 
 def check_amounts(values: FloatArray, argument: str, *, zero: bool = True) -> None:
     """Raise InvalidInput at the first entry that is not a positive number in range, or zero where that may be."""
+    if _in_range(values):
+        return
     raise_at_first(~np.isfinite(values), argument, "must be finite", values)
     negative = "must not be negative" if zero else "must be positive"
     raise_at_first(values < 0 if zero else values <= 0, argument, negative, values)
@@ -378,9 +387,10 @@ def as_capacities(capacities: Any, m: int, resources: Names | None = None, argum
 
 def as_positive(value: Any, argument: str) -> float:
     """Check one positive number in range."""
-    number = as_floats(value, argument, (0,), "must be one number")
-    check_positive(number.reshape(()), argument)
-    return float(number.item())
+    number = float(as_floats(value, argument, (0,), "must be one number").item())
+    if not SMALLEST <= number <= LARGEST:
+        check_positive(np.array(number), argument)
+    return number
 
 
 def as_max_tasks(max_tasks: Any, n: int, users: Names | None = None, argument: str = "max_tasks") -> FloatArray:
