@@ -61,8 +61,8 @@ def test_which_request_a_task_keeps(tmp_path: Path, texts: list[str], expected: 
     report = digest(write(tmp_path / "in", *texts))
     report.write(tmp_path / "out")
     held = load_digest(tmp_path / "out")
-    assert held.cpu.tolist() == expected
-    assert held.tasks.tolist() == [1]
+    assert held.frame["cpu"].tolist() == expected
+    assert held.frame["tasks"].tolist() == [1]
     assert report.provenance["counts"]["tasks_changing_request"] == changed
 
 
@@ -87,11 +87,15 @@ def test_missing_parts_are_said_and_recorded(tmp_path: Path) -> None:
 
 def test_the_shipped_digest_adds_up() -> None:
     held = load_digest()
-    counts = held.provenance["counts"]
+    counts, frame = held.provenance["counts"], held.frame
     assert (held.provenance["parts"], held.provenance["missing_parts"]) == (list(range(14)), [])
-    assert int(held.tasks.sum()) == counts["tasks"] == counts["distinct_tasks"] - counts["tasks_without_request"]
-    assert (len(held), held.user[-1] + 1, held.jobs.sum()) == (counts["rows"], counts["users"], 19_512)
-    assert int(held.tasks[held.cpu == 0].sum()) == counts["tasks_zero_cpu"]
+    assert int(frame["tasks"].sum()) == counts["tasks"] == counts["distinct_tasks"] - counts["tasks_without_request"]
+    assert (len(held), frame["user"].nunique(), frame["jobs"].sum()) == (
+        counts["rows"],
+        counts["users"],
+        19_512,
+    )
+    assert int(frame["tasks"][frame["cpu"] == 0].sum()) == counts["tasks_zero_cpu"]
     assert sorted(held.machines["last_known"], reverse=True) == [6732, 3863, 1001, 795, 126, 52, 5, 5, 3, 1]
     assert held.pool().round(2).tolist() == [6603.25, 5862.75]
 

@@ -88,10 +88,6 @@ def test_damaged_digests(kit: Kit, tmp_path: Path) -> None:
             (out / name).write_bytes(data)
             with pytest.raises(TraceError, match=f"{name}: its SHA-256 is not the recorded"):
                 kit.load(out)
-        sums = [hashlib.sha256(data).hexdigest() for data in (report.files[name], other)]
-        (out / record).write_text((out / record).read_text().replace(*sums))
-        with pytest.raises(TraceError, match="is not a digest of this trace"):
-            kit.load(out)
         (out / name).unlink()
         with pytest.raises(TraceError, match=f"{name}: cannot be read"):
             kit.load(out)

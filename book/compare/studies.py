@@ -108,14 +108,11 @@ def _requests(trace: str) -> tuple[FloatArray, FloatArray, FloatArray, FloatArra
     """Give requests (r, m) with how often each occurs (r,), and kinds of machines (c, m) with their numbers (c,)."""
     if trace == "google2011":
         google = google2011.load_digest()
-        rows = (google.cpu > 0) | (google.memory > 0)
-        machines = google.machine_classes[google.machine_classes[:, 3] > 0]
-        return (
-            np.column_stack([google.cpu, google.memory])[rows],
-            google.tasks[rows].astype(float),
-            machines[:, 1:3],
-            machines[:, 3],
-        )
+        kinds = ["cpu", "memory"]
+        rows = google.frame[(google.frame[kinds] > 0).any(axis=1)]
+        machines = google.machines[google.machines["at_start"] > 0]
+        tasks, counts = (one.to_numpy(dtype=float) for one in (rows["tasks"], machines["at_start"]))
+        return rows[kinds].to_numpy(), tasks, machines[kinds].to_numpy(), counts
     if trace == "alibaba2017":
         jobs = alibaba2017.load_digest()
         return (

@@ -46,46 +46,27 @@ class Digest:
 
     Attributes
     ----------
-    user : (r,) int array
-        Code of the trace user, 0 to number of users - 1; rows are sorted by user, CPU, memory.
-    cpu, memory : (r,) float array
-        Request as a fraction of the largest machine, in [0, 1].
-    tasks, jobs : (r,) int array, positive
-        Distinct tasks with this user and request, and distinct jobs among them.
-    machine_classes : (c, 5) float array
-        Platform code, CPU, memory, machines at time 0, machines as last known.
+    frame : DataFrame
+        One row a user and request, sorted. ``user``: code of the trace user, from 0. ``cpu``, ``memory``: fractions of
+        the largest machine, in [0, 1]. ``tasks``, ``jobs``: distinct tasks with this user and request, and distinct
+        jobs among them, positive.
+    machines : DataFrame
+        One row a class: ``platform`` code, ``cpu``, ``memory``, and how many there are, ``at_start`` (time 0) and as
+        ``last_known``.
     provenance : dict
         Contents of ``google2011.json``.
     """
 
-    user: NDArray[np.int64]
-    cpu: NDArray[np.float64]
-    memory: NDArray[np.float64]
-    tasks: NDArray[np.int64]
-    jobs: NDArray[np.int64]
-    machine_classes: NDArray[np.float64]
+    frame: pd.DataFrame
+    machines: pd.DataFrame
     provenance: dict[str, Any]
 
-    def __post_init__(self) -> None:
-        for array in (self.user, self.cpu, self.memory, self.tasks, self.jobs, self.machine_classes):
-            array.flags.writeable = False
-
     def __len__(self) -> int:
-        return len(self.tasks)
+        return len(self.frame)
 
     def __repr__(self) -> str:
-        return f"Digest({len(self)} rows, {int(self.tasks.sum())} tasks, {int(self.user[-1]) + 1} users)"
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The rows as a DataFrame with columns user, cpu, memory, tasks, jobs."""
-        return pd.DataFrame({name: getattr(self, name) for name in REQUEST_HEADER.split(",")})
-
-    @property
-    def machines(self) -> pd.DataFrame:
-        """The machine classes as a DataFrame with columns platform, cpu, memory, at_start, last_known."""
-        frame = pd.DataFrame(self.machine_classes, columns=MACHINE_HEADER.split(","))
-        return frame.astype({"platform": "int64", "at_start": "int64", "last_known": "int64"})
+        users = self.frame["user"].nunique()
+        return f"Digest({len(self)} rows, {self.frame['tasks'].sum()} tasks, {users} users)"
 
     def pool(self, when: When = "at_start") -> NDArray[np.float64]:
         """Total capacity of the machines.
@@ -111,8 +92,7 @@ class Digest:
         [6603.25, 5862.75]
         """
         check_choice(when, "when", When)
-        of_each = self.machine_classes[:, 3 if when == "at_start" else 4]
-        return np.array([math.fsum(self.machine_classes[:, k] * of_each) for k in (1, 2)])
+        return np.array([math.fsum(self.machines[name] * self.machines[when]) for name in ("cpu", "memory")])
 
     @checks_choices
     def sample(
@@ -169,30 +149,21 @@ class Digest:
         """
         n = as_whole(n, "n", 1)
         stored.check_rng(rng)
-        asks = np.column_stack((self.cpu > 0, self.memory > 0))
-        rows = np.flatnonzero(asks.all(axis=1) if zeros == "drop" else asks.any(axis=1))
-        if not len(rows):
+        asks = self.frame[["cpu", "memory"]] > 0
+        rows = self.frame[asks.all(axis=1) if zeros == "drop" else asks.any(axis=1)]
+        if rows.empty:
             raise InvalidInput("zeros", "leaves no row to draw from", zeros)
-        count = (self.jobs if unit == "job" else self.tasks)[rows]
+        count = rows["jobs" if unit == "job" else "tasks"].to_numpy()
         cumulative = np.cumsum(count)
         if unit == "user":
-            first = np.unique(self.user[rows], return_index=True)[1]
+            first = np.unique(rows["user"], return_index=True)[1]
             who = rng.integers(len(first), size=n)
             ticket = (cumulative - count)[first][who] + rng.integers(np.add.reduceat(count, first)[who])
         else:
             ticket = rng.integers(cumulative[-1], size=n)
-        found = rows[np.searchsorted(cumulative, ticket, side="right")]
-        demands = np.column_stack((self.cpu[found], self.memory[found]))
-        if scale == "pool":
-            demands /= self.pool()
-        return demands
-
-
-def _build(tables: dict[str, stored.Rows], record: dict[str, Any]) -> Digest:
-    # as floats: counts are far below 2**53
-    user, cpu, memory, tasks, jobs = np.array(tables[REQUESTS], np.float64).reshape(-1, 5).T.copy()
-    machines = np.array(tables[MACHINES], np.float64).reshape(-1, 5)
-    return Digest(user.astype(np.int64), cpu, memory, tasks.astype(np.int64), jobs.astype(np.int64), machines, record)
+        found = np.searchsorted(cumulative, ticket, side="right")
+        demands = rows[["cpu", "memory"]].to_numpy(dtype=np.float64)[found]
+        return demands / self.pool() if scale == "pool" else demands
 
 
 def load_digest(folder: str | Path | None = None) -> Digest:
@@ -217,4 +188,5 @@ def load_digest(folder: str | Path | None = None) -> Digest:
     >>> load_digest()
     Digest(4441 rows, 613827 tasks, 565 users)
     """
-    return stored.load_digest(NAME, folder, {REQUESTS: REQUEST_HEADER, MACHINES: MACHINE_HEADER}, _build)
+    record, tables = stored.read_digest(NAME, folder)
+    return Digest(tables[REQUESTS], tables[MACHINES], record)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 
 from fairbook.errors import InvalidInput, TraceError
 from fairbook.traces.paths import data_path
 
-__all__ = ["Rows", "check_rng", "load_digest", "open_digest"]
+__all__ = ["EXACT", "check_rng", "open_digest", "read_digest"]
 
-Rows = list[list[str]]
-"""The fields of a table without its header."""
-
-T = TypeVar("T")
+# Decimals are to come out as float() reads them; pandas from 3.1 does so by itself, and warns if asked.
+_NEW: Final = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
+EXACT: Final[dict[str, Any]] = {} if _NEW else {"float_precision": "round_trip"}
 
 
 def check_rng(rng: object) -> None:
@@ -70,33 +69,7 @@ def open_digest(name: str, folder: str | Path | None) -> tuple[dict[str, Any], d
     return record, paths
 
 
-def load_digest(
-    name: str,
-    folder: str | Path | None,
-    headers: Mapping[str, str],
-    build: Callable[[dict[str, Rows], dict[str, Any]], T],
-) -> T:
-    """Open a digest and build from its tables what they hold.
-
-    Parameters
-    ----------
-    name, folder
-        As for :func:`open_digest`, which also says what is raised.
-    headers : mapping of str to str
-        The header of each table that the digest may have.
-    build : callable
-        Takes the rows of each table that is there, and the record. What it raises for tables that do not hold what
-        they should, ``ValueError`` or an exception of look-up, becomes a ``TraceError``.
-    """
+def read_digest(name: str, folder: str | Path | None) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
+    """Read a digest: its record, and its tables by file name; arguments and errors as of :func:`open_digest`."""
     record, paths = open_digest(name, folder)
-    tables = {}
-    try:
-        for table, header in headers.items():
-            if table in paths:
-                first, *lines = paths[table].read_text(encoding="ascii").splitlines()
-                if first != header:
-                    raise ValueError(f"{table}: expected the header {header!r}")
-                tables[table] = [line.split(",") for line in lines]
-        return build(tables, record)
-    except (ValueError, LookupError, OverflowError) as error:
-        raise TraceError(f"{folder or name}: is not a digest of this trace ({error})") from error
+    return record, {table: pd.read_csv(path, keep_default_na=False, **EXACT) for table, path in paths.items()}

@@ -16,13 +16,10 @@ import pandas as pd
 import fairbook
 from fairbook.errors import TraceError
 from fairbook.files import write_whole
-from fairbook.traces.stored import open_digest
+from fairbook.traces.stored import EXACT, open_digest
 
 #: What of the record must come out again; the rest says how, where and of which copies a digest was made.
 _COMPARED: Final = ("counts", "machines", "requested_in_trace", "last_time_us", "missing_parts")
-# Decimals are to come out as float() reads them; pandas from 3.1 does so by itself, and warns if asked.
-_NEW: Final = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
-_EXACT: Final[dict[str, Any]] = {} if _NEW else {"float_precision": "round_trip"}
 
 
 def number(x: float) -> str:
@@ -85,7 +82,7 @@ def read(path: Path, columns: Mapping[str, str], *, titles: Sequence[str] = ()) 
             dtype=dict(columns),
             keep_default_na=False,
             na_values={name: [""] for name, kind in columns.items() if kind == "float64"},
-            **_EXACT,
+            **EXACT,
         )
     except (OSError, EOFError, zlib.error, ValueError, OverflowError) as error:
         raise TraceError(f"{path}: is not a table of this trace as published ({error})") from error

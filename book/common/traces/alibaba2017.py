@@ -31,7 +31,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from book.common.traces.rounding import significant
-from fairbook.errors import InvalidInput
+from fairbook.errors import InvalidInput, TraceError
 from fairbook.model.inputs import as_whole
 from fairbook.model.instance import checks_choices
 from fairbook.traces import stored
@@ -396,26 +396,25 @@ class Jobs:
         return DealtJobs(shaped, counts, users, begin * length)
 
 
-def _build(tables: dict[str, stored.Rows], record: dict[str, Any]) -> Jobs:
+def _listed(jobs: pd.DataFrame, requests: NDArray[np.float64]) -> list[Job]:
     """Decode the table of jobs, and hold it against that of requests."""
-    requests = np.array(tables[REQUESTS], np.float64).reshape(-1, 5)
     kinds = [(int(cpu), float(memory)) for _, cpu, memory, *_ in requests.tolist()]
     found = np.zeros((len(kinds), 2))
     listed: list[Job] = []
-    for when, shape in tables[JOBS]:
+    for when, shape in jobs.astype(str).itertuples(index=False):
         times = [int(time) for time in when.split(" ")]
         groups: list[Group] = []
         for token in shape.split(" "):
             matched = _TOKEN.fullmatch(token)
             if matched is None:
-                raise ValueError(f"{token!r} among its jobs")
+                raise TraceError(f"{token!r} among its jobs")
             kind = int(matched[1])
             groups.append((int(matched[3] or 0), int(matched[2] or 1), *kinds[kind]))
             found[kind] += len(times), len(times) * groups[-1][1]
         listed += [(time, tuple(groups)) for time in times]
     if not listed or not np.array_equal(found, requests[:, 3:]):
-        raise ValueError(f"the groups and instances of {JOBS} do not add up to those of {REQUESTS}")
-    return Jobs.of(listed, np.array(tables[MACHINES], np.float64).reshape(-1, 3), record)
+        raise TraceError(f"the groups and instances of {JOBS} do not add up to those of {REQUESTS}")
+    return listed
 
 
 def load_digest(folder: str | Path | None = None) -> Jobs:
@@ -444,5 +443,6 @@ def load_digest(folder: str | Path | None = None) -> Jobs:
     >>> load_digest()
     Jobs(12014 jobs, 71536 task groups, 11057692 instances)
     """
-    headers = {REQUESTS: REQUEST_HEADER, JOBS: JOB_HEADER, MACHINES: MACHINE_HEADER}
-    return stored.load_digest(NAME, folder, headers, _build)
+    record, tables = stored.read_digest(NAME, folder)
+    requests, machines = (tables[name].to_numpy(dtype=np.float64) for name in (REQUESTS, MACHINES))
+    return Jobs.of(_listed(tables[JOBS], requests), machines, record)

@@ -250,20 +250,6 @@ def _draw(n: int, rng: np.random.Generator, weight: NDArray[np.int64]) -> NDArra
     return np.searchsorted(cumulative, rng.integers(cumulative[-1], size=n), side="right")
 
 
-def _build(tables: dict[str, stored.Rows], record: dict[str, Any]) -> Pods:
-    requests = np.array(tables[REQUESTS], np.float64).reshape(-1, 4)
-    machines = tables[MACHINES]
-    kinds = np.array([[*amounts, count] for *amounts, _, count in machines], np.float64).reshape(-1, 4)
-    return Pods(
-        requests[:, :-1].copy(),
-        requests[:, -1].astype(np.int64),
-        kinds[:, :-1].copy(),
-        kinds[:, -1].astype(np.int64),
-        tuple(model for *_, model, _ in machines),
-        record,
-    )
-
-
 def load_digest(folder: str | Path | None = None) -> Pods:
     """Load the digest that ships with the package, or one made from raw files, and verify its checksums.
 
@@ -288,4 +274,8 @@ def load_digest(folder: str | Path | None = None) -> Pods:
     >>> load_digest()
     Pods(8152 pods of 151 requests, 1523 machines of 27 kinds)
     """
-    return stored.load_digest(NAME, folder, {REQUESTS: REQUEST_HEADER, MACHINES: MACHINE_HEADER}, _build)
+    record, tables = stored.read_digest(NAME, folder)
+    requests, kinds = tables[REQUESTS], tables[MACHINES]
+    amounts = [one[list(RESOURCES)].to_numpy(dtype=np.float64) for one in (requests, kinds)]
+    counts = requests["pods"].to_numpy(), kinds["machines"].to_numpy()
+    return Pods(amounts[0], counts[0], amounts[1], counts[1], tuple(kinds["model"]), record)
