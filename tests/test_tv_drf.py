@@ -575,3 +575,12 @@ def test_beta_stops_at_one_and_who_has_next_to_nothing_loses_no_digits(engine: A
     tasks = [[5, 11, 6], [13, 6, 0], [9, 7, 2]]
     run = tv_drf(far, tasks, [[8, 8]], third, unserved="waits", memory=False, **given)
     assert run.tasks[2, 0] == pytest.approx(6.856946938775e-8, rel=1e-9)
+
+
+@pytest.mark.parametrize("engine", ["fast", "plain"])
+def test_who_brought_nothing_takes_no_rounding_error(engine: Any) -> None:
+    demands = [[[0.03, 10, 9], [40, 900, 0.09]], [[0.07, 60, 0.008], [0.002, 0.09, 0.8]]]
+    given: dict[str, Any] = {"weights": [1, 1], "unserved": "waits", "method": "lexicographic", "engine": engine}
+    run = tv_drf(demands, [[4, 11], [10, 13]], [[56, 34, 36]], [1, 0], **given)
+    assert (run.tasks[:, 1] == 0).all()
+    assert run.sharing_coefficients == pytest.approx(1)

@@ -7,20 +7,31 @@ period; then all machines are empty again. Two numbers carry fairness over time,
   task and w_i what i brought;
 * the *sharing coefficient* beta_i = min over j of (resource j used) / (resource j that i would have had alone).
 
-The mechanism is the lexicographic max-min optimum of G(t) among the allocations with beta(t) >= 1, period by period,
-what was used before being history. :func:`tv_drf` runs the authors' heuristic in whole tasks, or this optimum itself,
-fluid.
+The mechanism is the lexicographic max-min optimum of G(t) among the allocations with beta(t) >= 1, program (9), period
+by period, what was used before being history. Divisible tasks in one pool have it (``tv_drf_fluid.py``). For whole
+tasks the authors have a heuristic, Algorithm 1. In each period (``heuristic``):
 
-Readings, since most formulas of the paper are lost:
+1. Everyone who has tasks takes part.
+2. If someone who takes part has beta < 1, choose the one with the least beta; otherwise the one with the least G.
+3. Put its next task on the machine that holds it and fits best, equation (17), and add it to its beta and G.
+4. If no machine holds it, the user takes part no longer in this period. Repeat from 2.
 
-* **alone**. ``"bundles"``: the amounts of the tasks that i could run on its own parts of the machines, fractions of
-  tasks allowed. ``"whole_bundles"``: the same, rounded down to whole tasks after adding up over machines (on several of
-  them the sum may hold tasks that no single part does). ``"resources"``: of each resource by itself
-  the smaller of what all submitted tasks need and what i brought; what no task vector can use counts, too.
-* **unserved**. ``"expires"``: tasks not run in their period are gone, in the pool and alone. ``"waits"``: they queue,
-  in the pool and, by what would have been left over there, alone. A queue is served in the order of submission: tasks
-  keep the demand vector of the period that submitted them, and none overtakes an older one of the same user, not even
-  where the older one does not fit. (Alone in the reading ``"resources"`` each resource has a queue of its own.)
+What was lost of the formulas has these readings:
+
+============  =====================  ===================================================================================
+alone         ``"bundles"``          the amounts of the tasks that i could run on its own parts of the machines,
+                                     fractions of tasks allowed
+              ``"whole_bundles"``    the same, rounded down to whole tasks after adding up over machines (their sum may
+                                     hold tasks that no single part does)
+              ``"resources"``        of each resource by itself the smaller of what all submitted tasks need and what i
+                                     brought; what no task vector can use counts, too
+unserved      ``"expires"``          tasks not run in their period are gone, in the pool and alone
+              ``"waits"``            they queue, in the pool and, by what would have been left over there, alone, in the
+                                     order of submission: tasks keep their demand vector, and none overtakes an older
+                                     one of the same user, not even where that does not fit (in ``"resources"`` alone
+                                     each resource has a queue of its own)
+============  =====================  ===================================================================================
+
 * **0/0**. beta_i is the least ratio over the resources that i would have had some of, so far. Where there is none, beta
   is 1 if i has used nothing and infinite if it has.
 * **best fit (17)**, after DRFH. Demand and what is left on a machine, both as parts of the pool's totals, are divided
@@ -235,10 +246,8 @@ def tv_drf(
 
     What rounding leaves over holds up no queue: up to 1e-12 of a group of tasks or of an own part (alone), and up to
     1e-13 of a resource of the pool (fluid), count as nothing. Whoever lives on what is left of a resource and needs r
-    times more of another may have a share off by r times as much; one that brought nothing and should run nothing may
-    then have a trace of a task, and its coefficient is infinite where it is 1. Where users of a resource need parts of
-    it, for a unit of G, that are more than 1e8 times apart, the fluid is refused in doubles; ``engine="plain"`` is
-    exact.
+    times more of another may have a share off by r times as much. Where users of a resource need parts of it, for a
+    unit of G, that are more than 1e8 times apart, the fluid is refused in doubles; ``engine="plain"`` is exact.
 
     Cost of the heuristic, per task handed out on K machines: O(log n + m K) where they are at most 256, looked at one
     by one; more stand in a tree, O(log n + m log K) where what is free on them is spread evenly, at worst O(m K).

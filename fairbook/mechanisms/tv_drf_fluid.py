@@ -1,9 +1,18 @@
 """TV-DRF with divisible tasks in one pool: the lexicographic optimum of each period, in numbers of any kind.
 
-What a user runs as its value rises, beta to 1 and then G, is a path: pieces on each of which it takes a fixed amount
-per unit of the value. The value is a clock, the same for all, so the lowest rise together, and whom they reach joins
-them. Up to a clock all take the sum of their pieces; the first clock at which that is more than there is of a resource
-lies between two ends of pieces, and is found by bisection. It stops whoever needs that resource, and the rest go on.
+A period of ``flow`` has two halves. In the first everyone's beta rises to 1, in the second everyone's G rises, each by
+the tasks in the queue, in order. Both are water filling:
+
+1. A user's tasks are cut into *pieces*. A piece begins at one value of beta (or G), ends at another, and takes a fixed
+   amount of each resource per unit of it (``rise`` for beta, ``climb`` for G).
+2. The value is the *clock* of all: ``fill`` lets it run from the lowest up, and whoever stands at it runs its piece.
+   So the lowest rise together, and whom they reach joins them.
+3. At the first clock at which more is taken than there is of a resource, the clock stops; this lies between two ends
+   of pieces, and bisection finds it. That resource stops whoever needs it. The rest go on, at 2.
+
+Tasks may leave beta where it is: those in front of the queue that do not need the user's scarcest resource. They are
+pieces of no length, which do not move the clock. They are run at once, as a toll, when the next piece that does move
+it begins; or not at all, where the toll does not fit.
 
 The same lines run on floats and, in arrays of objects, on fractions; zeros are written as 0 times something, for an
 integer divided by another one is a float.
@@ -70,16 +79,14 @@ class Accounts:
 
 
 class Pieces(NamedTuple):
-    """Pieces of paths, those of each user in order; p pieces, m resources."""
+    """The p pieces of all users, those of each user in order."""
 
     user: Any
     group: Any
     count: Any  # tasks
-    begin: Any
-    end: Any  # by the clock
-    moves: (
-        Any  # whether it moves the clock; one that does not is run at once with the next one that does, or not at all
-    )
+    begin: Any  # by the clock
+    end: Any
+    moves: Any  # whether it moves the clock; if not, it is a toll for the next one that does
 
 
 def within_reach(left: Any, share: Any) -> Any:
@@ -100,8 +107,22 @@ def climb(left: Any, height: Any, level: Any) -> Pieces:
 def rise(left: Any, share: Any, lack: Any, owned: Any, near: Any) -> Pieces:
     """Let beta rise to 1, by groups (S, n) of tasks that need ``share`` (S, n, m); the clock is 0 at the lowest.
 
-    Beta is the least of the straight lines of m resources, so it bends where two of them cross. Of the lowest, which
-    may have next to nothing, all digits of what it gets are kept.
+    Over x tasks of a group, beta is the least of m straight lines, one a resource: (used + x need) / owned. So it bends
+    where two of them cross, and there a piece ends and the next begins. The lines are kept as what is ``missing`` of
+    1, so that a user that has next to nothing keeps all digits of what it gets.
+
+    For example, two users would have had (4, 4) so far, and a task needs (1, 1) of the first, (2, 1) of the second,
+    which has used (0, 1). Beta of the first is x / 4: a piece of 4 tasks. That of the second is min(2x, 1 + x) / 4: a
+    piece of 1 task up to 1/2, and 2 tasks up to 1, in two pieces, for it is cut where 2x / 4 is 1, too.
+
+    >>> lack, share = np.array([[4.0, 4], [4, 3]]), np.array([[[1.0, 1], [2, 1]]])
+    >>> pieces = rise(np.array([[9.0, 9]]), share, lack, np.full((2, 2), 4.0), 1e-13)
+    >>> for i, _, tasks, _, end, _ in zip(*pieces):
+    ...     print(f"user {i}: {tasks:g} tasks, up to {end:g}")
+    user 0: 4 tasks, up to 1
+    user 1: 1 tasks, up to 0.5
+    user 1: 1 tasks, up to 0.75
+    user 1: 1 tasks, up to 1
     """
     some = np.where(owned > 0, owned, 1)
     before = np.cumsum(np.vstack([lack[None] * 0, (left[:, :, None] * share)[:-1]]), axis=0)
@@ -123,8 +144,12 @@ def rise(left: Any, share: Any, lack: Any, owned: Any, near: Any) -> Pieces:
 def fill(pieces: Pieces, share: Any, slack: Any, near: Any) -> tuple[Any, Any]:
     """Let the clock run until everyone is stopped: tasks of each piece, and the resource that stops each user or DONE.
 
-    What is left of a resource is none up to ``near``. Cost O((m + u) p m log p) for p pieces and u users who may not
-    pass tasks that do not move the clock, as these do not fit or use up what the next ones, or others, need.
+    A piece ``leads`` if a piece of its user that moves the clock comes with or after it, the one at ``to``; it stands
+    ``still`` if that is another one, whose ``toll`` it then is part of. ``reach`` is the clock at which a user stops,
+    ``full`` the resources that are used up: up to ``near``, what is left counts as none.
+
+    Cost O((m + u) p m log p) for p pieces and u users who cannot pay a toll: it does not fit, or uses up what their own
+    next tasks, or others, need.
     """
     user, group, count, begin, end, moving = pieces
     takes, which = count[:, None] * share[group, user], np.arange(len(user))
@@ -188,7 +213,9 @@ def flow(accounts: Accounts, near: Any) -> None:
         now, slack = slice(first, t + 1), pool / pool
         left, some = accounts.left[now], share[now]
         lack = lack * accounts.memory + accounts.alone[t] / pool
-        pieces = rise(within_reach(left, some), some, lack, accounts.owned / pool, near)
+        # beta has some units in its last digit of error and not those of a pool: if more of it were let go, who brought
+        # nothing would take what is not used
+        pieces = rise(within_reach(left, some), some, lack, accounts.owned / pool, near / 100)
         ran = fill(pieces, some, slack, near)[0]
         slack = _take(accounts, now, slack, pieces.group, pieces.user, ran, near)
         pieces = climb(within_reach(left, some), accounts.height[now], accounts.level)
