@@ -456,30 +456,6 @@ ENTRIES = [
         {"tasks": TASKS, "demands": D, "weights": [1.0, 2.0, 3.0]},
         {"tasks": "amounts", "demands": "amounts of users", "weights": "positive"},
     ),
-    Entry(
-        "metrics.lan_fairness",
-        metrics.lan_fairness,
-        {"values": TASKS, "beta": 0.5},
-        {"values": "own amounts", "beta": "any number"},
-    ),
-    Entry(
-        "metrics.joe_wong_fairness",
-        metrics.joe_wong_fairness,
-        {"dominant_shares": TASKS, "beta": 0.5, "lam": 1.0},
-        {"dominant_shares": "own amounts", "beta": "any number", "lam": "any number"},
-    ),
-    Entry(
-        "metrics.relative_utilisation",
-        metrics.relative_utilisation,
-        {"used": D[:2], "capacities": MACHINES},
-        {"used": "amounts of users", "capacities": "machines"},
-    ),
-    Entry(
-        "metrics.placement_fairness",
-        metrics.placement_fairness,
-        {"shares_placed": [0.1, 0.2, 0.3], "w": [0.1, 0.2, 0.3], "k": 1.0},
-        {"shares_placed": "own amounts", "w": "own amounts"},
-    ),
     # judges
     Entry("judge lp_levels", srq_oracle.lp_levels, SRQ, SRQ_SORTS),
     Entry("judge decimal_levels", srq_oracle.decimal_levels, SRQ, SRQ_SORTS),
@@ -568,12 +544,6 @@ EXEMPT = {
     ("CbDrf.release", "*", "one dimension less"): "the same for all",
     ("karma_phase", "credit", "one dimension less"): "the same for all",
     ("virtual_cluster", "tolerance", "one dimension less"): "the same for all",
-    **{
-        ("metrics.placement_fairness", "*", f"one dimension {kind}"): "entry by entry"
-        for kind in ("less", "more", "more inside")
-    },
-    ("metrics.placement_fairness", "*", "empty"): "entry by entry",
-    ("metrics.relative_utilisation", "capacities", "*"): "used and capacities go together",
 }
 
 

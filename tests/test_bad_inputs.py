@@ -132,7 +132,6 @@ def test_every_argument_has_its_rows() -> None:
         ("results.load_facts", "check"),
         ("tables.myst", "caption"),
         ("tables.myst", "name"),
-        ("metrics.placement_fairness", "k"),
     }
     missing = [
         (name, argument)
@@ -238,7 +237,7 @@ def test_arguments_are_matched_by_name(name: str) -> None:
             led |= {axis} & AXES.keys()
 
 
-@pytest.mark.parametrize("name", [name for name in BY_NAME if name != "metrics.placement_fairness"])  # takes any power
+@pytest.mark.parametrize("name", BY_NAME)
 def test_numbers_far_apart_are_refused_or_computed(name: str) -> None:
     """No warning, no foreign error, no NaN, whatever fits the stated range."""
     entry = BY_NAME[name]

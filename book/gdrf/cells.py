@@ -18,12 +18,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from book.common.runs import choices, interval, numbers, repeat
+from book.gdrf.measures import placement_fairness, relative_utilisation
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.drfh import drfh
 from fairbook.mechanisms.gdrf import gdrf
 from fairbook.mechanisms.mdrf import mdrf
 from fairbook.mechanisms.per_server_drf import per_server_drf
-from fairbook.metrics import jain_index, placement_fairness, relative_utilisation
+from fairbook.metrics import jain_index
 from fairbook.model.inputs import FloatArray, as_whole
 from fairbook.model.placement import Placement
 from fairbook.traces.google2011 import load_digest

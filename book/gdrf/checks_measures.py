@@ -9,6 +9,7 @@ import numpy as np
 from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import in_words, sampled_claim
 from book.gdrf.exact_cell import sign_of_product
+from book.gdrf.measures import joe_wong_fairness, placement_fairness
 from fairbook import metrics
 
 Vector = Sequence[Any]
@@ -127,10 +128,10 @@ def _one_by_another(rng: np.random.Generator, judged: Mechanism, at: int) -> boo
     return all(a >= runs * b for a, b in zip(of_other, of_own, strict=True))
 
 
-FIXED = Mechanism("(7), lambda fixed", lambda y, beta, lam: metrics.joe_wong_fairness(list(y), beta, lam))
-ZERO = Mechanism("(7), lambda = 0", lambda y, beta, lam: metrics.joe_wong_fairness(list(y), beta, 0))
+FIXED = Mechanism("(7), lambda fixed", lambda y, beta, lam: joe_wong_fairness(list(y), beta, lam))
+ZERO = Mechanism("(7), lambda = 0", lambda y, beta, lam: joe_wong_fairness(list(y), beta, 0))
 TIED = Mechanism(
-    "(7), lambda = (1 - beta)/beta", lambda y, beta, lam: metrics.joe_wong_fairness(list(y), beta, (1 - beta) / beta)
+    "(7), lambda = (1 - beta)/beta", lambda y, beta, lam: joe_wong_fairness(list(y), beta, (1 - beta) / beta)
 )
 
 
@@ -187,7 +188,7 @@ _LIMIT: dict[str, Any] = {
 )
 def _left(rng: np.random.Generator, judged: Mechanism, at: int) -> float:
     y, w = _positive(rng), float(rng.uniform(0.1, 1))
-    limit = metrics.placement_fairness(y.sum(), w, k=len(y))
+    limit = placement_fairness(y.sum(), w, k=len(y))
     return float(abs(judged.run(y, 1 - 1e-9, w) / float(limit) - 1))
 
 
@@ -199,7 +200,7 @@ def _left(rng: np.random.Generator, judged: Mechanism, at: int) -> float:
 def _absent(effort: Effort, judged: Mechanism) -> Evidence:
     machines = [(0.5, 0.0, 0.0), (0.2, 0.2, 0.0), (0.1, 0.1, 0.1)]
     near = [float(judged.run(y, 1 - 1e-9, 0.5)) for y in machines]
-    eight = [float(metrics.placement_fairness(sum(y), 0.5, k=3)) for y in machines]
+    eight = [float(placement_fairness(sum(y), 0.5, k=3)) for y in machines]
     by_seven, by_eight = (sorted(range(3), key=of.__getitem__) for of in (near, eight))
     return Evidence.of(
         Part(
