@@ -13,7 +13,7 @@ import pandas as pd
 from fairbook.errors import InvalidInput, TraceError
 from fairbook.traces.paths import data_path
 
-__all__ = ["EXACT", "check_rng", "open_digest", "read_digest"]
+__all__ = ["check_rng", "open_digest", "read_digest"]
 
 # Decimals are to come out as float() reads them; pandas from 3.1 does so by itself, and warns if asked.
 _NEW: Final = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
