@@ -16,6 +16,7 @@ import numpy as np
 
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf import CreditRule, grant_tasks
+from fairbook.mechanisms.cbdrf_phase import settle
 from fairbook.mechanisms.cbdrf_pool import CbDrf
 from fairbook.model.inputs import FloatArray
 
@@ -167,14 +168,15 @@ def _reachable(rule: CreditRule, ratios: Sequence[float], phases: int | None) ->
     known: dict[float, int] = {rule.initial_credit: 0}
     order = [rule.initial_credit]
     moves: list[list[int]] = []
-    released = np.array(ratios)
+    terms, rho = rule.terms, float(rule.rho)
     starts_round, rounds = 0, 0
     while len(moves) < len(order):
         if len(moves) == starts_round:  # everything reachable in so many phases has been listed
             starts_round, rounds = len(order), rounds + 1
         credit = order[len(moves)]
         row = []
-        for after in rule.settle(np.full(len(ratios), credit), released, rule.rho)[0].tolist():
+        for ratio in ratios:
+            after, _ = settle(terms, credit, ratio, rho)
             after = round(after / rule.initial_credit, 12) * rule.initial_credit
             if after not in known:
                 if phases is not None and rounds > phases:  # beyond the horizon: never looked at

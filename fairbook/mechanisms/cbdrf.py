@@ -21,9 +21,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbook.kernels import kernel
 from fairbook.mechanisms.cbdrf_phase import (
     CreditRule,
+    Terms,
     as_ratios,
+    check_nodes,
     end_phase,
     grant_phase,
     grant_tasks,
@@ -43,27 +46,33 @@ Array = NDArray[Any]
 NUMBERS = ("step_up", "step_down", "initial_credit", "credit_cap", "credit_floor")
 
 
-def run_phases(demands: Array, capacities: Array, released: Array, rho: Array, rule: CreditRule) -> CreditRun:
+@kernel(lambda demands, *_: 9 * demands.size * demands.shape[-1])
+def run_phases(demands: Array, capacities: Array, released: Array, rho: Array, terms: Terms) -> Any:
     """Phase after phase: psi, what there is to share, and the grants; then what is held, and the credit that follows.
 
-    Of doubles or fractions: demands (T, n, m), release ratios (T, n, 1) or (T, n, m), thresholds (T, n).
+    Of doubles or fractions: demands (T, n, m), release ratios (T, n, 1) or (T, n, m), thresholds (T, n). Gives the
+    columns of a run, credit and what is held with one row more, and how far apart the nodes of each phase are, (T, 2).
     """
-    credit, held = np.full_like(demands[0, :, 0], rule.initial_credit), 0 * capacities
-    phases: list[Any] = []
-    for need, part, threshold in zip(demands, released, rho, strict=True):
-        psi, pool = rule.factor(credit), pool_of(capacities, held, rule.held)
-        tasks, drf_tasks, stops = grant_phase(need, psi, pool, rule.grant)
-        eta, held, after, complied = end_phase(rule, credit, tasks, need, capacities, part, threshold)
-        phases.append((credit, psi, tasks, drf_tasks, eta, complied, pool, held, stops))
-        credit = after
-    columns = map(np.stack, zip(*phases, strict=True))
-    return CreditRun(*columns, demands, capacities, credit, rule, released)  # type: ignore[call-arg, arg-type]
+    (T, n, m), kind = demands.shape, demands.dtype
+    credit, psi, tasks = np.full((T + 1, n), terms.initial_credit), np.zeros((T, n), kind), np.zeros((T, n), kind)
+    drf_tasks, eta, apart = np.zeros((T, n), kind), np.zeros((T, n), kind), np.zeros((T, 2), kind)
+    pool, held = np.zeros((T, m), kind), np.zeros((T + 1, m), kind)
+    complied, stops = np.zeros((T, n), np.bool_), np.zeros((T, n), np.int64)
+    for t in range(T):
+        psi[t] = np.minimum(credit[t], terms.initial_credit) / terms.initial_credit
+        pool[t] = pool_of(capacities, held[t], terms.held)
+        granted = grant_phase(demands[t], psi[t], pool[t], terms.grant)
+        tasks[t], drf_tasks[t], stops[t], apart[t, 0], apart[t, 1] = granted
+        ended = end_phase(terms, credit[t], tasks[t], demands[t], capacities, released[t], rho[t])
+        eta[t], held[t + 1], credit[t + 1], complied[t] = ended
+    return credit, psi, tasks, drf_tasks, eta, complied, pool, held, stops, apart
 
 
-def in_fractions(rule: CreditRule) -> CreditRule:
-    """Give the same rule with fractions for numbers."""
-    numbers: dict[str, Any] = {name: Fraction(one) for name in NUMBERS if (one := getattr(rule, name)) is not None}
-    return replace(rule, **numbers)
+def run_by(rule: CreditRule, demands: Array, capacities: Array, released: Array, rho: Array) -> CreditRun:
+    """Run the phases, and refuse what doubles do not tell."""
+    credit, *columns, held, stops, apart = run_phases(demands, capacities, released, rho, rule.terms)
+    check_nodes(apart)
+    return CreditRun(credit[:-1], *columns, held[1:], stops, demands, capacities, credit[-1], rule, released)  # type: ignore[call-arg]
 
 
 def cbdrf_rule(demands: Any, *, capacities: Any = None, released: Any = 1, rho: Any = "3/4", **terms: Any) -> CreditRun:
@@ -81,10 +90,10 @@ def cbdrf_rule(demands: Any, *, capacities: Any = None, released: Any = 1, rho: 
     T, n, m = need.shape
     part = part if part.ndim == 3 else np.broadcast_to(part, (T, n))[..., None]
     pool = fractions([1] * m if capacities is None else capacities)
-    given = {"step_up": "1/10", "step_down": "1/10", **terms}
+    given = {"step_up": "1/10", "step_down": "1/10", "initial_credit": 1, "credit_floor": 0, **terms}
     exact = {name: Fraction(one) for name, one in given.items() if name in NUMBERS and one not in (None, "initial")}
     rule = CreditRule(threshold.astype(float), **{**given, **exact})
-    return run_phases(need, pool, part, np.broadcast_to(threshold, (T, n)), in_fractions(rule))
+    return run_by(rule, need, pool, part, np.broadcast_to(threshold, (T, n)))
 
 
 @takes_instance
@@ -161,10 +170,13 @@ def cbdrf(
     threshold = as_ratios(rho, "rho", named.users, (*shapes, (T, 1)))
     part = as_ratios(released, "released", named.users, (*shapes, (T, n, m)))
     part = part if part.ndim == 3 else np.broadcast_to(part, (T, n))[..., None]
-    arrays = [named.values, as_capacities(capacities, m, named.resources), part, np.broadcast_to(threshold, (T, n))]
+    given = named.values, as_capacities(capacities, m, named.resources), part, np.broadcast_to(threshold, (T, n))
+    arrays = [np.ascontiguousarray(one) for one in given]
     numbers = step_up, step_down, initial_credit, credit_cap, credit_floor
-    rule = terms = CreditRule(threshold, *numbers, held, grant, penalty, ratio)
+    rule = CreditRule(threshold, *numbers, held, grant, penalty, ratio)
     if engine == "plain":
-        arrays, terms = [fractions(one) for one in arrays], in_fractions(rule)
-    found = run_phases(arrays[0], arrays[1], arrays[2], arrays[3], terms).rounded()
+        how = {**vars(rule), "capacities": arrays[1], "released": arrays[2], "rho": arrays[3]}
+        found = cbdrf_rule(arrays[0], **how).rounded()
+    else:
+        found = run_by(rule, *arrays)
     return replace(found, rule=rule, named_users=named.users, named_resources=named.resources)

@@ -7,6 +7,7 @@ phase by itself and checks what it is given.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -16,11 +17,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
+from fairbook.kernels import INSIDE, kernel
 from fairbook.mechanisms.drf import fill_bounded
 from fairbook.mechanisms.pools import fractions
 from fairbook.mechanisms.readings import Engine, Grant, Held, Penalty, Ratio
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (
+    FAR_APART,
     LARGEST,
     FloatArray,
     Names,
@@ -54,10 +57,17 @@ NEAR = 1e-12
 SNAP = 1e-9
 
 
+#: A :class:`CreditRule` as kernels take it: no cap is inf, and credits as ``near`` to a mark are set to it.
+Terms = namedtuple(
+    "Terms", "step_up, step_down, initial_credit, credit_cap, credit_floor, near, held, grant, penalty, ratio"
+)
+
+
 # ------------------------------------------------------------------------------------------------------ a phase begins
 
 
-def pool_of(capacities: Array, held: Array, reading: Held) -> Array:
+@kernel(INSIDE)
+def pool_of(capacities: Array, held: Array, reading: str) -> Array:
     """Give what there is to share: all, or what is not still held; of a hair's breadth nothing."""
     pool = capacities - held if reading == "stays" else capacities + 0 * held
     return np.where(pool > NEAR * capacities, pool, 0)
@@ -66,89 +76,116 @@ def pool_of(capacities: Array, held: Array, reading: Held) -> Array:
 # ----------------------------------------------------------------------------------------------------- what is granted
 
 
-def grant_phase(demands: Array, psi: Array, pool: Array, grant: Grant) -> tuple[Array, Array, NDArray[np.int64]]:
+@kernel(lambda demands, *_: 9 * demands.size * demands.shape[-1])
+def grant_phase(demands: Array, psi: Array, pool: Array, grant: str) -> Any:
     """Share out a phase among nodes with credit factors psi: tasks, DRF tasks, and what stops each.
 
-    A node that is not present, or needs a resource of which nothing is there, gets nothing.
+    Besides, how far apart nodes are that share a resource: by their demands, and by their weights.
     """
-    needs = demands > 0
-    present, missing = needs.any(axis=1), needs & (pool == 0)
-    served = present & ~missing.any(axis=1)
-    tasks, drf_tasks, stops = 0 * psi, 0 * psi, np.where(present, missing.argmax(axis=1), IDLE)
-    if served.any():
-        need, factor, some = demands[served], psi[served], np.where(pool > 0, pool, 1)
-        drf_tasks[served], ends = fill(need, some)
-        if grant == "scaled":
-            found = scaled(need, factor, some, drf_tasks[served], ends)
-        elif grant == "weighted":
-            found = weighted(need, factor, some)
-        else:
-            found = capped(need, factor, some, int(present.sum()))
-        tasks[served], stops[served] = found
-    return tasks, drf_tasks, stops
+    alone, stopped = alone_in(demands, pool)
+    unbounded = np.full(len(psi), np.inf)
+    drf_tasks, stops, apart = fill(demands, alone, pool, unbounded)
+    weighed = apart
+    if grant == "scaled":  # equation (7)
+        tasks = psi * drf_tasks
+        idle = used_by(tasks, demands) < pool * (1 - NEAR)
+        for i in range(len(psi)):  # what is withheld lies idle, and then nothing stops anybody
+            if stops[i] >= 0 and (psi[i] == 0 or idle[stops[i]]):
+                stops[i] = UNSTOPPED
+    elif grant == "weighted":  # a node without credit gets nothing
+        weights = np.where(alone > 0, psi, 0)
+        if weights.max() > 0:
+            weights = weights / weights.max()
+        tasks, stops, weighed = fill(demands, weights * alone, pool, unbounded)
+    else:  # a punished node gets psi times what it could run alone on an equal part; DRF shares the rest
+        cap = psi / max(np.sum(stopped != IDLE), 1)
+        tasks, stops, _ = fill(demands, alone, pool, np.where(psi < 1, cap, np.inf))
+        tasks, stops = np.where(psi < 1, cap * alone, tasks), np.where(psi < 1, OWN, stops)
+    return tasks, drf_tasks, np.where(alone > 0, stops, stopped), apart, weighed
 
 
-def scaled(demands: Array, psi: Array, pool: Array, drf_tasks: Array, stops: Array) -> tuple[Array, Array]:
-    """Give psi times the DRF amount, equation (7); what is withheld lies idle, and then nothing stops anybody."""
-    tasks = psi * drf_tasks
-    idle = tasks @ demands < pool * (1 - NEAR)
-    return tasks, np.where(idle[stops] | (psi == 0), UNSTOPPED, stops)
+@kernel(INSIDE)
+def alone_in(demands: Array, pool: Array) -> tuple[Array, Array]:
+    """Tell what each node could run alone, and what stops one that runs nothing.
 
-
-def weighted(demands: Array, psi: Array, pool: Array) -> tuple[Array, Array]:
-    """Give DRF with weights psi; a node without credit gets nothing."""
-    some = psi > 0
-    tasks, stops = 0 * psi, np.full(len(psi), UNSTOPPED)
-    if some.any():
-        tasks[some], stops[some] = fill(demands[some], pool, psi[some] / psi.max(), blamed="credit_factor")
+    That is not being present, or the first resource that it needs and of which nothing is there.
+    """
+    tasks, stops = 0 * demands[:, 0], np.full(len(demands), IDLE)
+    for i in range(len(demands)):
+        largest = 0 * pool[0]
+        for j in range(len(pool) - 1, -1, -1):
+            if demands[i, j] > 0:
+                stops[i] = j if pool[j] == 0 else max(stops[i], UNSTOPPED)
+                largest = max(largest, demands[i, j] / pool[j]) if pool[j] > 0 else largest
+        if stops[i] == UNSTOPPED:
+            tasks[i] = 1 / largest
     return tasks, stops
 
 
-def capped(demands: Array, psi: Array, pool: Array, present: int) -> tuple[Array, Array]:
-    """Give a punished node psi times what it could run alone on an equal part; DRF shares the rest among the others."""
-    cap = psi / (demands / pool).max(axis=1) / present
-    punished = psi < 1
-    tasks, stops = fill(demands, pool, max_tasks=np.where(punished, cap, np.inf))
-    return np.where(punished, cap, tasks), np.where(punished, OWN, stops)
-
-
-def fill(
-    demands: Array, pool: Array, weights: Any = 1, max_tasks: Any = np.inf, blamed: str = "demands"
-) -> tuple[Array, Array]:
-    """DRF with weights and bounds: tasks, and what stops each node."""
-    rate = weights / (demands / pool).max(axis=1)
-    cap = max_tasks / rate
+@kernel(INSIDE)
+def fill(demands: Array, rate: Array, pool: Array, cap: Array) -> Any:
+    """DRF of ``rate`` tasks for each unit of level, up to the levels ``cap``: tasks, what stops each, how far apart."""
     levels, stops = 0 * rate, np.zeros(len(rate), np.int64)
-    apart = fill_bounded(demands, rate, pool, cap, np.argsort(cap, kind="stable"), levels, stops)
-    if demands.dtype != object:
-        check_apart(apart, blamed)
-    return levels * rate, stops
+    apart = fill_bounded(demands, rate, pool, cap, np.argsort(cap, kind="mergesort"), levels, stops)
+    return levels * rate, stops, apart
+
+
+@kernel(INSIDE)
+def used_by(tasks: Array, demands: Array) -> Array:
+    """Add up what tasks take of each resource."""
+    used = 0 * demands[0]
+    for i in range(len(tasks)):
+        for j in range(len(used)):
+            used[j] += tasks[i] * demands[i, j]
+    return used
 
 
 # -------------------------------------------------------------------------------------------------------- a phase ends
 
 
+@kernel()
 def end_phase(
-    rule: CreditRule, credit: Array, tasks: Array, demands: Array, capacities: Array, released: Array, rho: Array
+    terms: Terms, credit: Array, tasks: Array, demands: Array, capacities: Array, released: Array, rho: Array
 ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
-    """End a phase, or each of several: release ratios eta, (5), what is held, the credit after, (6), who complied."""
-    each = one_ratio(released, demands, capacities, rule.ratio)
-    eta = np.where(tasks > 0, each, 1)  # nothing granted, nothing held
-    held = (tasks[..., None] * demands * (1 - released)).sum(axis=-2)
-    return eta, held, *rule.settle(credit, eta, rho)
+    """End a phase: release ratios eta, (5), what is held, the credit after, (6), and who complied."""
+    eta, after, complied = 0 * tasks + 1, 0 * credit, tasks > 0
+    for i in range(len(tasks)):
+        if tasks[i] > 0 and demands[i].max() > 0:  # nothing granted, nothing held
+            eta[i] = one_ratio(released[i], demands[i], capacities, terms.ratio)
+        after[i], complied[i] = settle(terms, credit[i], eta[i], rho[i])
+    return eta, used_by(tasks, demands * (1 - released)), after, complied
 
 
-def one_ratio(each: Array, demands: Array, capacities: Array, how: Ratio) -> Array:
-    """Make one release ratio a node, (..., n), of those of the resources that it needs, (..., n, m), or of one."""
-    if each.shape[-1] == 1:
-        return each[..., 0]
-    needs = demands > 0
-    if how == "least":
-        return np.where(needs, each, 1).min(axis=-1)
-    if how == "mean":
-        return np.where(needs, each, 0).sum(axis=-1) / np.maximum(needs.sum(axis=-1), 1)
-    dominant = (demands / capacities).argmax(axis=-1)[..., None]
-    return np.take_along_axis(each, dominant, axis=-1)[..., 0]
+@kernel(INSIDE)
+def one_ratio(released: Array, demand: Array, capacities: Array, how: str) -> Any:
+    """Make one release ratio of those of the resources that a node needs, or of one."""
+    each = released[np.flatnonzero(demand > 0)] if len(released) > 1 else released
+    if how == "dominant" and len(released) > 1:
+        return released[np.argmax(demand / capacities)]
+    return each.min() if how == "least" else sum(each) / len(each)
+
+
+@kernel(INSIDE)
+def settle(terms: Terms, credit: Any, eta: Any, rho: Any) -> tuple[Any, bool]:
+    """Give the credit of a node after a phase, (6), and whether it complied: within 1e-12 of its threshold it does."""
+    complied = eta >= rho - NEAR
+    lost = terms.step_down * (1 - eta) if terms.penalty == "graded" else terms.step_down
+    after = credit + terms.step_up if complied else max(credit - lost, terms.credit_floor)
+    after = min(after, terms.credit_cap)
+    for mark in (terms.initial_credit, terms.credit_floor, terms.credit_cap):
+        if abs(after - mark) <= terms.near:
+            after = mark
+    return after, complied
+
+
+# ------------------------------------------------------------------------------------------------- what the rule takes
+
+
+def check_nodes(apart: Array) -> None:
+    """Refuse the first phase, (T, 2), whose nodes lie too far apart for doubles: by their demands, or their weights."""
+    if apart.dtype != object:
+        first = int((~(apart.ravel() < FAR_APART)).argmax())
+        check_apart(apart.ravel()[first], ("demands", "credit_factor")[first % 2])
 
 
 @dataclass(frozen=True)
@@ -213,22 +250,13 @@ class CreditRule:
         """Give the credit factor psi = min(1, C / C_0)."""
         return np.minimum(credit, self.initial_credit) / self.initial_credit
 
-    def settle(self, credit: Array, released: Array, rho: Any) -> tuple[Array, NDArray[np.bool_]]:
-        """Give the credit after a phase, and who complied. Arrays of shape (n,); cost O(n).
-
-        A ratio within 1e-12 of its threshold meets it.
-        """
-        complied = released >= np.asarray(rho) - NEAR
-        lost = self.step_down * (1 - released) if self.penalty == "graded" else self.step_down
-        after = np.where(complied, credit + self.step_up, np.maximum(credit - lost, self.credit_floor))
-        marks = [self.initial_credit, self.credit_floor]
-        if self.credit_cap is not None:
-            after = np.minimum(after, self.credit_cap)
-            marks.append(self.credit_cap)
-        near = min([SNAP * self.initial_credit, *(step / 1000 for step in (self.step_up, self.step_down) if step > 0)])
-        for mark in marks:
-            after = np.where(np.abs(after - mark) <= near, mark, after)
-        return after, complied
+    @property
+    def terms(self) -> Terms:
+        """The rule as :func:`end_phase` takes it."""
+        marks = self.initial_credit, np.inf if self.credit_cap is None else self.credit_cap, self.credit_floor
+        steps = self.step_up, self.step_down
+        near = min([SNAP * self.initial_credit, *(step / 1000 for step in steps if step > 0)])
+        return Terms(*steps, *marks, near, self.held, self.grant, self.penalty, self.ratio)
 
 
 def _tuples(values: Any) -> Any:
@@ -279,7 +307,7 @@ def grant_faults(
 ) -> list[str]:
     """Compare tasks with the rule, worked out in fractions for up to 50 nodes and in Python's floats for more."""
     given = [fractions(one) if len(tasks) <= 50 else one.astype(object) for one in (demands, psi, pool)]
-    granted, plain, _ = grant_phase(given[0], given[1], given[2], grant)
+    granted, plain, *_ = grant_phase(*given, grant)
     texts = ("a grant is not what the credit factor makes of it", "the DRF amounts are not max-min fair")
     pairs = zip(texts, (tasks, drf_tasks), (granted.astype(float), plain.astype(float)), strict=True)
     return [text for text, told, right in pairs if not (np.abs(told - right) <= rtol * right).all()]
@@ -387,6 +415,7 @@ def grant_tasks(
     check_fractions(factor, "credit_factor")
     pool = as_capacities(capacities, m, named.resources)
     given = [fractions(one) if engine == "plain" else one for one in (named.values, factor, pool)]
-    tasks, drf_tasks, stops = grant_phase(given[0], given[1], given[2], grant)
+    tasks, drf_tasks, stops, *apart = grant_phase(*given, grant)
+    check_nodes(np.array(apart))
     granted = tasks.astype(float), drf_tasks.astype(float), stops
     return as_grants(granted, named.values, factor, pool, grant, (named.users, named.resources))

@@ -10,7 +10,16 @@ import numpy as np
 import pandas as pd
 
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.cbdrf_phase import CreditRule, Grants, as_grants, as_ratios, end_phase, grant_phase, pool_of
+from fairbook.mechanisms.cbdrf_phase import (
+    CreditRule,
+    Grants,
+    as_grants,
+    as_ratios,
+    check_nodes,
+    end_phase,
+    grant_phase,
+    pool_of,
+)
 from fairbook.mechanisms.pools import CreditPool
 from fairbook.model.inputs import FloatArray
 
@@ -88,7 +97,8 @@ class CbDrf(CreditPool):
             raise InvalidInput("demands", "must wait: tell release() first how the phase ended", f"phase {self.phases}")
         values = self._matched(demands, "demands").values
         psi, pool, grant = self.credit_factor, self.pool, self.rule.grant
-        granted = grant_phase(values, psi, pool, grant)
+        *granted, by_demands, by_weights = grant_phase(values, psi, pool, grant)
+        check_nodes(np.array([by_demands, by_weights]))
         self._granted = as_grants(granted, values, psi, pool, grant, (self._users, self._resources))
         return self._granted
 
@@ -113,9 +123,10 @@ class CbDrf(CreditPool):
         if isinstance(ratios, pd.DataFrame):
             ratios = self._matched(ratios, "ratios").values
         part = as_ratios(ratios, "ratios", self._users, ((), (n,), (n, m)))
-        part = part if part.ndim == 2 else np.broadcast_to(part, n)[:, None]
+        part = part if part.ndim == 2 else np.array(np.broadcast_to(part, n))[:, None]
         threshold = as_ratios(self.rule.rho if rho is None else rho, "rho", self._users, ((), (n,)))
+        threshold = np.array(np.broadcast_to(threshold, n))
         granted = self._granted.tasks, self._granted.demands, self._capacities
-        _, self._held, self._credit, _ = end_phase(self.rule, self._credit, *granted, part, threshold)
+        _, self._held, self._credit, _ = end_phase(self.rule.terms, self._credit, *granted, part, threshold)
         self._granted = None
         self.phases += 1

@@ -133,8 +133,10 @@ class CreditRun(PhasedRun):
         """
         rtol = as_tolerance(rtol)
         rule, start = self.rule, self.rule.initial_credit
-        rho, granted = np.broadcast_to(rule.rho, self.tasks.shape), (self.tasks, self.demands, self.capacities)
-        eta, held, after, complied = end_phase(rule, self.credit, *granted, self.ratios, rho)
+        rho, sizes = np.broadcast_to(rule.rho, self.tasks.shape).copy(), [self.capacities] * len(self)
+        phases = zip(self.credit, self.tasks, self.demands, sizes, self.ratios, rho, strict=True)
+        ends = zip(*(end_phase(rule.terms, *phase) for phase in phases), strict=True)
+        eta, held, after, complied = map(np.stack, ends)
         before = np.vstack([0 * held[:1], held[:-1]])
         right = {
             "credit": (self.credit, np.vstack([0 * after[:1] + start, after[:-1]]), start),
