@@ -16,8 +16,7 @@ from fairbook.errors import FairbookError, InvalidInput, MissingDependency, Trac
 if TYPE_CHECKING:
     from fairbook import mechanisms, metrics, properties, sweeps, traces
     from fairbook.exports import read_export
-    from fairbook.mechanisms.cbdrf import CreditRule, CreditRun, cbdrf, grant_tasks
-    from fairbook.mechanisms.cbdrf_pool import CbDrf
+    from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, CreditRun, cbdrf, grant_tasks
     from fairbook.mechanisms.dmfa_srq import DmfaSrq, dmfa_srq, static_optimum
     from fairbook.mechanisms.drf import drf, drf_by_task
     from fairbook.mechanisms.drfh import drfh
@@ -91,7 +90,7 @@ _HOMES = {
     "Allocation": "model.allocation",
     "DynamicAllocation": "model.dynamic",
     "Instance": "model.instance",
-    "CbDrf": "mechanisms.cbdrf_pool",
+    "CbDrf": "mechanisms.cbdrf",
     "CreditRule": "mechanisms.cbdrf",
     "CreditRun": "mechanisms.cbdrf",
     "cbdrf": "mechanisms.cbdrf",

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.cbdrf import CreditRule, grant_tasks
+from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, grant_tasks
 from fairbook.mechanisms.cbdrf_phase import settle
-from fairbook.mechanisms.cbdrf_pool import CbDrf
 from fairbook.model.inputs import FloatArray
 
 _STATES = 5_000

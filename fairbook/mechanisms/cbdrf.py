@@ -1,78 +1,58 @@
-"""cbDRF: dominant resource fairness scaled by a credit that follows what nodes release (Lu et al. 2014).
+"""Runs of cbDRF, dominant resource fairness scaled by a credit that follows what nodes release (Lu et al. 2014).
 
-Nodes run a chain of phases, and each has a credit C, at first C_0. A phase goes like this:
-
-1. The pool is shared out by DRF, equation (1).
-2. Each node is granted the part psi = min(1, C / C_0) of its DRF amount, (7). The rest lies idle.
-3. At the end of the phase a node releases the part eta of its grant, (5). It should release all, (4).
-4. If eta >= rho, its credit rises by a step, up to a cap; else it falls by a step, down to a floor, (6).
-
-``run_phases`` is this rule; its steps stand in :mod:`fairbook.mechanisms.cbdrf_phase`, with two repairs of the second.
-:func:`cbdrf` runs it on doubles, :func:`cbdrf_rule` on fractions, and :class:`fairbook.CbDrf` takes one phase at a
-time.
+The rule stands in :mod:`fairbook.mechanisms.cbdrf_phase`. :func:`cbdrf` runs it on doubles, :func:`cbdrf_rule` on
+fractions, and :class:`fairbook.CbDrf` takes one phase at a time. A :class:`CreditRun` says what happened.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from fairbook.kernels import kernel
+from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf_phase import (
+    IDLE,
     CreditRule,
+    Grants,
     Terms,
+    as_grants,
     as_ratios,
     check_nodes,
     end_phase,
+    grant_faults,
     grant_phase,
     grant_tasks,
     grant_tasks_rule,
     pool_of,
+    run_phases,
 )
-from fairbook.mechanisms.cbdrf_run import CreditRun
-from fairbook.mechanisms.pools import fractions
+from fairbook.mechanisms.pools import CreditPool, fractions
 from fairbook.mechanisms.readings import Engine, Grant, Held, Penalty, Ratio
-from fairbook.model.inputs import as_capacities, phased_demands
+from fairbook.model.inputs import FloatArray, Names, as_capacities, as_tolerance, phased_demands
 from fairbook.model.instance import takes_instance
+from fairbook.model.phased import PhasedRun
+from fairbook.model.result import called
 
-__all__ = ["CreditRule", "CreditRun", "cbdrf", "cbdrf_rule", "grant_tasks", "grant_tasks_rule"]
-
-Array = NDArray[Any]
-#: The terms of a rule that are numbers.
-NUMBERS = ("step_up", "step_down", "initial_credit", "credit_cap", "credit_floor")
+__all__ = ["CbDrf", "CreditRule", "CreditRun", "cbdrf", "cbdrf_rule", "grant_tasks", "grant_tasks_rule"]
 
 
-@kernel(lambda demands, *_: 9 * demands.size * demands.shape[-1])
-def run_phases(demands: Array, capacities: Array, released: Array, rho: Array, terms: Terms) -> Any:
-    """Phase after phase: psi, what there is to share, and the grants; then what is held, and the credit that follows.
-
-    Of doubles or fractions: demands (T, n, m), release ratios (T, n, 1) or (T, n, m), thresholds (T, n). Gives the
-    columns of a run, credit and what is held with one row more, and how far apart the nodes of each phase are, (T, 2).
-    """
-    (T, n, m), kind = demands.shape, demands.dtype
-    credit, psi, tasks = np.full((T + 1, n), terms.initial_credit), np.zeros((T, n), kind), np.zeros((T, n), kind)
-    drf_tasks, eta, apart = np.zeros((T, n), kind), np.zeros((T, n), kind), np.zeros((T, 2), kind)
-    pool, held = np.zeros((T, m), kind), np.zeros((T + 1, m), kind)
-    complied, stops = np.zeros((T, n), np.bool_), np.zeros((T, n), np.int64)
-    for t in range(T):
-        psi[t] = np.minimum(credit[t], terms.initial_credit) / terms.initial_credit
-        pool[t] = pool_of(capacities, held[t], terms.held)
-        granted = grant_phase(demands[t], psi[t], pool[t], terms.grant)
-        tasks[t], drf_tasks[t], stops[t], apart[t, 0], apart[t, 1] = granted
-        ended = end_phase(terms, credit[t], tasks[t], demands[t], capacities, released[t], rho[t])
-        eta[t], held[t + 1], credit[t + 1], complied[t] = ended
-    return credit, psi, tasks, drf_tasks, eta, complied, pool, held, stops, apart
+# ---------------------------------------------------------------------------------------------------------------- a run
 
 
-def run_by(rule: CreditRule, demands: Array, capacities: Array, released: Array, rho: Array) -> CreditRun:
-    """Run the phases, and refuse what doubles do not tell."""
-    credit, *columns, held, stops, apart = run_phases(demands, capacities, released, rho, rule.terms)
+def run_by(rule: CreditRule, demands: FloatArray, capacities: FloatArray, released: Any, rho: Any) -> CreditRun:
+    """Run the phases, of doubles or fractions, and refuse what doubles do not tell."""
+    shape = demands.shape[:2]
+    part = np.array(released if released.ndim == 3 else np.broadcast_to(released, shape)[..., None], order="C")
+    threshold = np.array(np.broadcast_to(rho, shape), order="C")
+    credit, *columns, held, stops, apart = run_phases(demands, capacities, part, threshold, rule.terms)
     check_nodes(apart)
-    return CreditRun(credit[:-1], *columns, held[1:], stops, demands, capacities, credit[-1], rule, released)  # type: ignore[call-arg]
+    return CreditRun(credit[:-1], *columns, held[1:], stops, demands, capacities, credit[-1], rule, part)  # type: ignore[call-arg]
 
 
 def cbdrf_rule(demands: Any, *, capacities: Any = None, released: Any = 1, rho: Any = "3/4", **terms: Any) -> CreditRun:
@@ -87,13 +67,13 @@ def cbdrf_rule(demands: Any, *, capacities: Any = None, released: Any = 1, rho: 
     ['1', '7/10', '2/5', '1/10']
     """
     need, part, threshold = fractions(demands), fractions(released), fractions(rho)
-    T, n, m = need.shape
-    part = part if part.ndim == 3 else np.broadcast_to(part, (T, n))[..., None]
-    pool = fractions([1] * m if capacities is None else capacities)
+    pool = fractions([1] * need.shape[2] if capacities is None else capacities)
     given = {"step_up": "1/10", "step_down": "1/10", "initial_credit": 1, "credit_floor": 0, **terms}
-    exact = {name: Fraction(one) for name, one in given.items() if name in NUMBERS and one not in (None, "initial")}
+    exact = {
+        name: Fraction(one) for name, one in given.items() if name in Terms._fields[:5] and one not in (None, "initial")
+    }
     rule = CreditRule(threshold.astype(float), **{**given, **exact})
-    return run_by(rule, need, pool, part, np.broadcast_to(threshold, (T, n)))
+    return run_by(rule, need, pool, part, threshold)
 
 
 @takes_instance
@@ -169,14 +149,266 @@ def cbdrf(
     shapes = (), (n,), (T, n)
     threshold = as_ratios(rho, "rho", named.users, (*shapes, (T, 1)))
     part = as_ratios(released, "released", named.users, (*shapes, (T, n, m)))
-    part = part if part.ndim == 3 else np.broadcast_to(part, (T, n))[..., None]
-    given = named.values, as_capacities(capacities, m, named.resources), part, np.broadcast_to(threshold, (T, n))
-    arrays = [np.ascontiguousarray(one) for one in given]
+    pool, values = as_capacities(capacities, m, named.resources), np.ascontiguousarray(named.values)
     numbers = step_up, step_down, initial_credit, credit_cap, credit_floor
     rule = CreditRule(threshold, *numbers, held, grant, penalty, ratio)
     if engine == "plain":
-        how = {**vars(rule), "capacities": arrays[1], "released": arrays[2], "rho": arrays[3]}
-        found = cbdrf_rule(arrays[0], **how).rounded()
+        terms = {**vars(rule), "capacities": pool, "released": part, "rho": threshold}
+        found = cbdrf_rule(values, **terms).rounded()
     else:
-        found = run_by(rule, *arrays)
+        found = run_by(rule, values, pool, part, threshold)
     return replace(found, rule=rule, named_users=named.users, named_resources=named.resources)
+
+
+# -------------------------------------------------------------------------------------------------------- what happened
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CreditRun(PhasedRun):
+    """What happened in each of T phases to each of n nodes.
+
+    Attributes
+    ----------
+    credit, credit_factor : ndarray, shape (T, n)
+        Credit C and psi in force in each phase, before its end.
+    tasks, drf_tasks : ndarray, shape (T, n)
+        Granted, and what DRF grants from the same pool.
+    released : ndarray, shape (T, n)
+        Release ratio eta at the end of each phase; 1 where nothing was granted.
+    complied : ndarray of bool, shape (T, n)
+    pool : ndarray, shape (T, m)
+        What there was to share: the capacities, less what was still held where ``held="stays"``.
+    held_back : ndarray, shape (T, m)
+        Resource not released at the end of each phase, by all nodes together.
+    bottlenecks : ndarray of int, shape (T, n)
+        What stops each node, as :func:`fairbook.grant_tasks` says it.
+    demands : ndarray, shape (T, n, m)
+    capacities : ndarray, shape (m,)
+    final_credit : ndarray, shape (n,)
+        After the last phase.
+    rule : CreditRule
+    ratios : ndarray, shape (T, n, 1) or (T, n, m)
+        Release ratios as they were given, for each resource where they differ.
+    """
+
+    credit: FloatArray
+    credit_factor: FloatArray
+    tasks: FloatArray
+    drf_tasks: FloatArray
+    released: FloatArray
+    complied: NDArray[np.bool_]
+    pool: FloatArray
+    held_back: FloatArray
+    bottlenecks: NDArray[np.int64]
+    demands: FloatArray
+    capacities: FloatArray
+    final_credit: FloatArray
+    rule: CreditRule
+    ratios: FloatArray
+    named_users: Names | None = None
+    named_resources: Names | None = None
+
+    @property
+    def granted_ratio(self) -> FloatArray:
+        """Tasks granted over DRF tasks, shape (T, n): the paper's xi; NaN where DRF grants nothing."""
+        granted = self.drf_tasks > 0
+        return np.where(granted, self.tasks / np.where(granted, self.drf_tasks, 1.0), np.nan)
+
+    @property
+    def dominant_shares(self) -> FloatArray:
+        """Largest part of a capacity that each node was granted, shape (T, n)."""
+        return self.tasks * (self.demands / self.capacities).max(axis=2)
+
+    @property
+    def slack(self) -> FloatArray:
+        """What nobody was granted of each phase's pool, shape (T, m)."""
+        return self.pool - self.use
+
+    def at(self, phase: int) -> Grants:
+        """Give the allocation of one phase (from 0) in the pool of that phase."""
+        t = self._step(phase)
+        if not (self.pool[t] > 0).all():
+            raise InvalidInput("phase", "must be one whose pool has some of every resource", phase)
+        granted = self.tasks[t], self.drf_tasks[t], self.bottlenecks[t]
+        rest = self.demands[t], self.credit_factor[t], self.pool[t], self.rule.grant
+        return as_grants(granted, *rest, (self.named_users, self.named_resources))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give one row a phase and node: credit, credit factor, tasks, DRF tasks, release ratio, complied."""
+        columns = ("credit", "credit_factor", "tasks", "drf_tasks", "released", "complied")
+        return self._frame({name: getattr(self, name) for name in columns})
+
+    def explain(self, user: Hashable, phase: int | None = None) -> str:
+        """Say in one or two sentences why this node has this amount in this phase (from 0; default: the last)."""
+        t, i = self._place(user, phase)
+        psi, stop, pool = self.credit_factor[t], int(self.bottlenecks[t, i]), self.pool[t]
+        if stop == IDLE:
+            return f"{called(user)} is not present in phase {t}."
+        x, drf = self.tasks[t, i], self.drf_tasks[t, i]
+        if stop >= 0 and pool[stop] == 0:
+            return (
+                f"{called(user)} runs {x:.6g} tasks in phase {t}: it needs {called(self.resources[stop], 'resource')}, "
+                "all of which is still held from the phase before."
+            )
+        left = " from what is left" if (pool < self.capacities).any() else ""
+        text = f"{called(user)} runs {x:.6g} tasks in phase {t}; DRF would give it {drf:.6g}{left}. "
+        if psi[i] < 1:
+            broken = int((~self.complied[:t, i]).sum())
+            means = {
+                "scaled": "the part of its DRF amount that it gets",
+                "weighted": "which is its weight",
+                "capped": "the part of an equal split that it gets",
+            }
+            return (
+                f"{text}It failed to release enough in {broken} of {t} phases before, and stands at {psi[i]:.2%} of "
+                f"the initial credit, {means[self.rule.grant]}."
+            )
+        if (psi[self.bottlenecks[t] != IDLE] == 1).all():
+            return text + "It is in good standing, and so is everyone who is present."
+        if self.rule.grant == "scaled":
+            return text + "It is in good standing: what is withheld from others lies idle."
+        if x < drf:
+            return text + "It is in good standing: others in good standing took what was withheld, and more."
+        return text + "It is in good standing: what is withheld from others goes to it and its like."
+
+    def violations(self, rtol: float = 1e-9) -> list[str]:
+        """List every way in which the stored numbers break the rule; empty means certified.
+
+        Each number follows from those stored of its phase and of the one before: the credits from the release ratios,
+        the pools from what is held, the tasks from pools and credits. These are compared with the rule, worked out in
+        fractions for up to 50 nodes; what stops a node must be used up and needed, in pools that have some of all.
+        """
+        rtol = as_tolerance(rtol)
+        rule, start = self.rule, self.rule.initial_credit
+        rho, sizes = np.broadcast_to(rule.rho, self.tasks.shape).copy(), [self.capacities] * len(self)
+        phases = zip(self.credit, self.tasks, self.demands, sizes, self.ratios, rho, strict=True)
+        ended = [end_phase(rule.terms, *phase) for phase in phases]
+        eta, held, after, complied = map(np.stack, zip(*ended, strict=True))
+        before = np.vstack([0 * held[:1], held[:-1]])
+        right = {
+            "credit": (self.credit, np.vstack([0 * after[:1] + start, after[:-1]]), start),
+            "final_credit": (self.final_credit[None], after[-1:], start),
+            "credit_factor": (self.credit_factor, rule.factor(self.credit), 0.0),
+            "released": (self.released, eta, 1e-3),
+            "complied": (1 * self.complied, complied, 0.0),
+            "held_back": (self.held_back, held, self.capacities),
+            "pool": (self.pool, pool_of(self.capacities, before, rule.held), self.capacities),
+        }
+        found = []
+        for name, (told, made, unit) in right.items():
+            wrong = ~(np.abs(told - made) <= rtol * (unit + np.abs(made))).all(axis=1)
+            found += [f"{name} is not what follows from the rest in phase {t}" for t in np.flatnonzero(wrong)]
+        for t, pool in enumerate(self.pool):
+            phase = self.tasks[t], self.drf_tasks[t], self.demands[t], self.credit_factor[t], pool
+            faults = self.at(t).violations(rtol) if (pool > 0).all() else grant_faults(*phase, rule.grant, rtol)
+            found += [f"{text} in phase {t}" for text in faults]
+        return found
+
+
+# -------------------------------------------------------------------------------------------------- one phase at a time
+
+
+class CbDrf(CreditPool):
+    """cbDRF one phase at a time: share it out, then tell it what was released. ``pickle`` saves and restores it.
+
+    Parameters
+    ----------
+    users : int or sequence of hashable
+        The nodes: their number or their names. All may be present from the start; who is not has a row of zeros.
+    capacities : array_like or Series, shape (m,)
+        Positive. A Series names the resources.
+    rule : CreditRule, optional
+        Fields of it may also be given by keyword.
+
+    Notes
+    -----
+    Each phase costs what :func:`grant_tasks` costs.
+
+    Examples
+    --------
+    >>> pool = CbDrf(["ann", "bob"], [9, 18])
+    >>> pool.phase([[1, 4], [3, 1]]).tasks
+    array([3., 2.])
+    >>> pool.release([1.0, 0.2])
+    >>> pool.phase([[1, 4], [3, 1]]).tasks.round(3)
+    array([3. , 1.8])
+    """
+
+    def __init__(
+        self, users: int | Sequence[Hashable], capacities: Any, *, rule: CreditRule | None = None, **terms: Any
+    ) -> None:
+        super().__init__(users, capacities)
+        shapes = (), (len(self),)
+        if "rho" in terms:
+            terms["rho"] = as_ratios(terms["rho"], "rho", self._users, shapes)
+        self.rule = CreditRule(**terms) if rule is None else replace(rule, **terms)
+        as_ratios(self.rule.rho, "rho", None, shapes)
+        self._credit += self.rule.initial_credit
+        self._held = 0 * self._capacities
+        self._granted: Grants | None = None
+
+    def __repr__(self) -> str:
+        good = int((self.credit_factor == 1).sum())
+        return f"CbDrf({len(self)} nodes, {good} in good standing, phase {self.phases})"
+
+    @property
+    def credit_factor(self) -> FloatArray:
+        """Factor psi of each node, shape (n,)."""
+        return self.rule.factor(self._credit)
+
+    @property
+    def pool(self) -> FloatArray:
+        """What this phase has to share, shape (m,): less than 1e-12 of a capacity counts as nothing."""
+        return pool_of(self._capacities, self._held, self.rule.held)
+
+    def phase(self, demands: Any) -> Grants:
+        """Share out this phase.
+
+        Parameters
+        ----------
+        demands : array_like or DataFrame, shape (n, m)
+            Resource per task; a row of zeros for a node that is not present. A DataFrame is matched by name with the
+            nodes and resources, where these have names.
+
+        Raises
+        ------
+        InvalidInput
+            Before anything changes; also where the phase has been shared out already.
+        """
+        if self._granted is not None:
+            raise InvalidInput("demands", "must wait: tell release() first how the phase ended", f"phase {self.phases}")
+        values = self._matched(demands, "demands").values
+        psi, pool, grant = self.credit_factor, self.pool, self.rule.grant
+        *granted, by_demands, by_weights = grant_phase(values, psi, pool, grant)
+        check_nodes(np.array([by_demands, by_weights]))
+        self._granted = as_grants(granted, values, psi, pool, grant, (self._users, self._resources))
+        return self._granted
+
+    def release(self, ratios: Any, *, rho: Any = None) -> None:
+        """End the phase: say which part of its grant each node released, and settle the credits.
+
+        Parameters
+        ----------
+        ratios : float, array_like, Series or DataFrame, shape (n,) or (n, m)
+            One for all, one a node, or one a node and resource. A Series and a DataFrame are matched by name.
+        rho : float or array_like, shape (n,), optional
+            Threshold of this phase alone.
+
+        Raises
+        ------
+        InvalidInput
+            Before anything changes; also where the phase has not been shared out yet.
+        """
+        if self._granted is None:
+            raise InvalidInput("ratios", "must wait: nothing has been shared out in this phase", f"phase {self.phases}")
+        n, m = self._granted.demands.shape
+        if isinstance(ratios, pd.DataFrame):
+            ratios = self._matched(ratios, "ratios").values
+        part = as_ratios(ratios, "ratios", self._users, ((), (n,), (n, m)))
+        part = part if part.ndim == 2 else np.array(np.broadcast_to(part, n))[:, None]
+        threshold = as_ratios(self.rule.rho if rho is None else rho, "rho", self._users, ((), (n,)))
+        threshold = np.array(np.broadcast_to(threshold, n))
+        granted = self._granted.tasks, self._granted.demands, self._capacities
+        _, self._held, self._credit, _ = end_phase(self.rule.terms, self._credit, *granted, part, threshold)
+        self._granted = None
+        self.phases += 1

@@ -1,8 +1,15 @@
-"""One phase of cbDRF, step by step: the pool, the grants, the release, and the credit (Lu et al. 2014, two repairs).
+"""The rule of cbDRF, and one phase by itself (Lu et al. 2014; two repairs).
 
-``pool_of`` says what there is to share, ``grant_phase`` shares it out, ``end_phase`` settles what was released, by the
-terms of a :class:`CreditRule`. Arrays hold doubles or fractions. :func:`grant_tasks` shares out one
-phase by itself and checks what it is given.
+Nodes run a chain of phases, and each has a credit C, at first C_0. A phase goes like this:
+
+1. The pool is shared out by DRF, equation (1).
+2. Each node is granted the part psi = min(1, C / C_0) of its DRF amount, (7). The rest lies idle. Two repairs give it
+   to others: ``"weighted"`` and ``"capped"``.
+3. At the end of the phase a node releases the part eta of its grant, (5). It should release all, (4).
+4. If eta >= rho, its credit rises by a step, up to a cap; else it falls by a step, down to a floor, (6).
+
+``run_phases`` is this rule: ``grant_phase`` is steps 1 and 2, ``end_phase`` steps 3 and 4. Arrays hold doubles or
+fractions. A :class:`CreditRule` has the terms, and :func:`grant_tasks` shares out one phase, given the credit factors.
 """
 
 from __future__ import annotations
@@ -55,12 +62,35 @@ NEAR = 1e-12
 #: 0.1 a node that has regained its credit is in good standing, not one rounding error short of it. Where steps are
 #: tiny, a thousandth of the smaller one, so that every step counts.
 SNAP = 1e-9
-
-
 #: A :class:`CreditRule` as kernels take it: no cap is inf, and credits as ``near`` to a mark are set to it.
 Terms = namedtuple(
     "Terms", "step_up, step_down, initial_credit, credit_cap, credit_floor, near, held, grant, penalty, ratio"
 )
+
+
+# ------------------------------------------------------------------------------------------------------------ the rule
+
+
+@kernel(lambda demands, *_: 9 * demands.size * demands.shape[-1])
+def run_phases(demands: Array, capacities: Array, released: Array, rho: Array, terms: Terms) -> Any:
+    """Phase after phase: psi, what there is to share, and the grants; then what is held, and the credit that follows.
+
+    Of doubles or fractions: demands (T, n, m), release ratios (T, n, 1) or (T, n, m), thresholds (T, n). Gives the
+    columns of a run, credit and what is held with one row more, and how far apart the nodes of each phase are, (T, 2).
+    """
+    (T, n, m), kind = demands.shape, demands.dtype
+    credit, psi, tasks = np.full((T + 1, n), terms.initial_credit), np.zeros((T, n), kind), np.zeros((T, n), kind)
+    drf_tasks, eta, apart = np.zeros((T, n), kind), np.zeros((T, n), kind), np.zeros((T, 2), kind)
+    pool, held = np.zeros((T, m), kind), np.zeros((T + 1, m), kind)
+    complied, stops = np.zeros((T, n), np.bool_), np.zeros((T, n), np.int64)
+    for t in range(T):
+        psi[t] = np.minimum(credit[t], terms.initial_credit) / terms.initial_credit
+        pool[t] = pool_of(capacities, held[t], terms.held)
+        granted = grant_phase(demands[t], psi[t], pool[t], terms.grant)
+        tasks[t], drf_tasks[t], stops[t], apart[t, 0], apart[t, 1] = granted
+        ended = end_phase(terms, credit[t], tasks[t], demands[t], capacities, released[t], rho[t])
+        eta[t], held[t + 1], credit[t + 1], complied[t] = ended
+    return credit, psi, tasks, drf_tasks, eta, complied, pool, held, stops, apart
 
 
 # ------------------------------------------------------------------------------------------------------ a phase begins
@@ -86,12 +116,10 @@ def grant_phase(demands: Array, psi: Array, pool: Array, grant: str) -> Any:
     unbounded = np.full(len(psi), np.inf)
     drf_tasks, stops, apart = fill(demands, alone, pool, unbounded)
     weighed = apart
-    if grant == "scaled":  # equation (7)
+    if grant == "scaled":  # equation (7); what is withheld lies idle, and then nothing stops anybody
         tasks = psi * drf_tasks
         idle = used_by(tasks, demands) < pool * (1 - NEAR)
-        for i in range(len(psi)):  # what is withheld lies idle, and then nothing stops anybody
-            if stops[i] >= 0 and (psi[i] == 0 or idle[stops[i]]):
-                stops[i] = UNSTOPPED
+        stops = np.where((psi == 0) | idle[np.maximum(stops, 0)], UNSTOPPED, stops)
     elif grant == "weighted":  # a node without credit gets nothing
         weights = np.where(alone > 0, psi, 0)
         if weights.max() > 0:
