@@ -26,11 +26,11 @@ from fairbook.mechanisms.cbdrf_phase import (
     check_nodes,
     end_phase,
     grant_faults,
-    grant_phase,
     grant_tasks,
     grant_tasks_rule,
     pool_of,
     run_phases,
+    share_out,
 )
 from fairbook.mechanisms.pools import CreditPool, fractions
 from fairbook.mechanisms.readings import Engine, Grant, Held, Penalty, Ratio
@@ -48,9 +48,8 @@ __all__ = ["CbDrf", "CreditRule", "CreditRun", "cbdrf", "cbdrf_rule", "grant_tas
 def run_by(rule: CreditRule, demands: FloatArray, capacities: FloatArray, released: Any, rho: Any) -> CreditRun:
     """Run the phases, of doubles or fractions, and refuse what doubles do not tell."""
     shape = demands.shape[:2]
-    part = np.array(released if released.ndim == 3 else np.broadcast_to(released, shape)[..., None], order="C")
-    threshold = np.array(np.broadcast_to(rho, shape), order="C")
-    credit, *columns, held, stops, apart = run_phases(demands, capacities, part, threshold, rule.terms)
+    part = np.ascontiguousarray(released if released.ndim == 3 else np.full(shape, released)[..., None])
+    credit, *columns, held, stops, apart = run_phases(demands, capacities, part, np.full(shape, rho), rule.terms)
     check_nodes(apart)
     return CreditRun(credit[:-1], *columns, held[1:], stops, demands, capacities, credit[-1], rule, part)  # type: ignore[call-arg]
 
@@ -152,12 +151,9 @@ def cbdrf(
     pool, values = as_capacities(capacities, m, named.resources), np.ascontiguousarray(named.values)
     numbers = step_up, step_down, initial_credit, credit_cap, credit_floor
     rule = CreditRule(threshold, *numbers, held, grant, penalty, ratio)
-    if engine == "plain":
-        terms = {**vars(rule), "capacities": pool, "released": part, "rho": threshold}
-        found = cbdrf_rule(values, **terms).rounded()
-    else:
-        found = run_by(rule, values, pool, part, threshold)
-    return replace(found, rule=rule, named_users=named.users, named_resources=named.resources)
+    terms = {**vars(rule), "capacities": pool, "released": part, "rho": threshold}
+    found = cbdrf_rule(values, **terms) if engine == "plain" else run_by(rule, values, pool, part, threshold)
+    return replace(found.rounded(), rule=rule, named_users=named.users, named_resources=named.resources)
 
 
 # -------------------------------------------------------------------------------------------------------- what happened
@@ -230,8 +226,8 @@ class CreditRun(PhasedRun):
         if not (self.pool[t] > 0).all():
             raise InvalidInput("phase", "must be one whose pool has some of every resource", phase)
         granted = self.tasks[t], self.drf_tasks[t], self.bottlenecks[t]
-        rest = self.demands[t], self.credit_factor[t], self.pool[t], self.rule.grant
-        return as_grants(granted, *rest, (self.named_users, self.named_resources))
+        names = self.named_users, self.named_resources
+        return as_grants(*granted, self.demands[t], self.credit_factor[t], self.pool[t], self.rule.grant, names)
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row a phase and node: credit, credit factor, tasks, DRF tasks, release ratio, complied."""
@@ -280,11 +276,10 @@ class CreditRun(PhasedRun):
         """
         rtol = as_tolerance(rtol)
         rule, start = self.rule, self.rule.initial_credit
-        rho, sizes = np.broadcast_to(rule.rho, self.tasks.shape).copy(), [self.capacities] * len(self)
+        rho, sizes = np.full(self.tasks.shape, rule.rho), [self.capacities] * len(self)
         phases = zip(self.credit, self.tasks, self.demands, sizes, self.ratios, rho, strict=True)
         ended = [end_phase(rule.terms, *phase) for phase in phases]
         eta, held, after, complied = map(np.stack, zip(*ended, strict=True))
-        before = np.vstack([0 * held[:1], held[:-1]])
         right = {
             "credit": (self.credit, np.vstack([0 * after[:1] + start, after[:-1]]), start),
             "final_credit": (self.final_credit[None], after[-1:], start),
@@ -292,7 +287,11 @@ class CreditRun(PhasedRun):
             "released": (self.released, eta, 1e-3),
             "complied": (1 * self.complied, complied, 0.0),
             "held_back": (self.held_back, held, self.capacities),
-            "pool": (self.pool, pool_of(self.capacities, before, rule.held), self.capacities),
+            "pool": (
+                self.pool,
+                pool_of(self.capacities, np.vstack([0 * held[:1], held[:-1]]), rule.held),
+                self.capacities,
+            ),
         }
         found = []
         for name, (told, made, unit) in right.items():
@@ -378,10 +377,8 @@ class CbDrf(CreditPool):
         if self._granted is not None:
             raise InvalidInput("demands", "must wait: tell release() first how the phase ended", f"phase {self.phases}")
         values = self._matched(demands, "demands").values
-        psi, pool, grant = self.credit_factor, self.pool, self.rule.grant
-        *granted, by_demands, by_weights = grant_phase(values, psi, pool, grant)
-        check_nodes(np.array([by_demands, by_weights]))
-        self._granted = as_grants(granted, values, psi, pool, grant, (self._users, self._resources))
+        names = self._users, self._resources
+        self._granted = share_out(values, self.credit_factor, self.pool, self.rule.grant, names)
         return self._granted
 
     def release(self, ratios: Any, *, rho: Any = None) -> None:
@@ -405,9 +402,8 @@ class CbDrf(CreditPool):
         if isinstance(ratios, pd.DataFrame):
             ratios = self._matched(ratios, "ratios").values
         part = as_ratios(ratios, "ratios", self._users, ((), (n,), (n, m)))
-        part = part if part.ndim == 2 else np.array(np.broadcast_to(part, n))[:, None]
-        threshold = as_ratios(self.rule.rho if rho is None else rho, "rho", self._users, ((), (n,)))
-        threshold = np.array(np.broadcast_to(threshold, n))
+        part = part if part.ndim == 2 else np.full(n, part)[:, None]
+        threshold = np.full(n, as_ratios(self.rule.rho if rho is None else rho, "rho", self._users, ((), (n,))))
         granted = self._granted.tasks, self._granted.demands, self._capacities
         _, self._held, self._credit, _ = end_phase(self.rule.terms, self._credit, *granted, part, threshold)
         self._granted = None

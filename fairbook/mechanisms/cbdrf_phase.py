@@ -280,11 +280,10 @@ class CreditRule:
 
     @property
     def terms(self) -> Terms:
-        """The rule as :func:`end_phase` takes it."""
+        """The rule as kernels take it."""
         marks = self.initial_credit, np.inf if self.credit_cap is None else self.credit_cap, self.credit_floor
-        steps = self.step_up, self.step_down
-        near = min([SNAP * self.initial_credit, *(step / 1000 for step in steps if step > 0)])
-        return Terms(*steps, *marks, near, self.held, self.grant, self.penalty, self.ratio)
+        near = min([SNAP * self.initial_credit, *(step / 1000 for step in (self.step_up, self.step_down) if step > 0)])
+        return Terms(self.step_up, self.step_down, *marks, near, self.held, self.grant, self.penalty, self.ratio)
 
 
 def _tuples(values: Any) -> Any:
@@ -363,7 +362,9 @@ class Grants(Allocation):
 
 
 def as_grants(
-    granted: tuple[FloatArray, FloatArray, NDArray[np.int64]],
+    tasks: FloatArray,
+    drf_tasks: FloatArray,
+    stops: NDArray[np.int64],
     demands: FloatArray,
     psi: FloatArray,
     pool: FloatArray,
@@ -371,7 +372,6 @@ def as_grants(
     names: tuple[Names | None, Names | None],
 ) -> Grants:
     """Give what :func:`grant_phase` granted as an allocation among n nodes of equal weight, without task bounds."""
-    tasks, drf_tasks, stops = granted
     n = len(tasks)
     return Grants(
         tasks,
@@ -387,6 +387,21 @@ def as_grants(
         credit_factor=psi,
         grant=grant,
     )
+
+
+def share_out(
+    demands: FloatArray,
+    psi: FloatArray,
+    pool: FloatArray,
+    grant: Grant,
+    names: tuple[Names | None, Names | None],
+    engine: Engine = "fast",
+) -> Grants:
+    """Share out a phase, and refuse what doubles do not tell."""
+    given = [fractions(one) if engine == "plain" else one for one in (demands, psi, pool)]
+    tasks, drf_tasks, stops, *apart = grant_phase(*given, grant)
+    check_nodes(np.array(apart))
+    return as_grants(tasks.astype(float), drf_tasks.astype(float), stops, demands, psi, pool, grant, names)
 
 
 @checks_choices
@@ -442,8 +457,4 @@ def grant_tasks(
     factor = per_user(credit_factor, n, named.users, "credit_factor")
     check_fractions(factor, "credit_factor")
     pool = as_capacities(capacities, m, named.resources)
-    given = [fractions(one) if engine == "plain" else one for one in (named.values, factor, pool)]
-    tasks, drf_tasks, stops, *apart = grant_phase(*given, grant)
-    check_nodes(np.array(apart))
-    granted = tasks.astype(float), drf_tasks.astype(float), stops
-    return as_grants(granted, named.values, factor, pool, grant, (named.users, named.resources))
+    return share_out(named.values, factor, pool, grant, (named.users, named.resources), engine)
