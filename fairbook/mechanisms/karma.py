@@ -13,13 +13,12 @@ them, and the richest borrows first. Here one credit buys a dominant share of 1.
    level rises from the least credit among them. Dominant shares of different resources do not add up, so more may be
    borrowed than is donated and shared. Then every donor earns in full.
 
-``run_phases`` is this rule. :func:`karma` runs it on doubles, :func:`karma_rule` on fractions; :func:`karma_phase` is
+``lend`` is this rule (steps 3 and 4; ``run_phases`` has the first two). :func:`karma` runs it on doubles, :func:`karma_rule` on fractions; :func:`karma_phase` is
 one phase with the credits given, and :class:`fairbook.Karma` takes one phase at a time.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -30,6 +29,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
+from fairbook.kernels import INSIDE, kernel
 from fairbook.mechanisms.pools import fractions
 from fairbook.mechanisms.readings import Engine
 from fairbook.model.allocation import Allocation
@@ -83,16 +83,9 @@ def run_phases(
     donated = alpha / n - guaranteed
     # added up from parts that are not negative: 1 minus the use would keep rounding errors
     left = (alpha - np.minimum(bounds * n, alpha)[..., None] * need + (1 - alpha)).sum(axis=1) / n
-    phases = []
-    for row, wanted, given, rest in zip(need, bounds - guaranteed, donated, left, strict=True):
-        spend = credit + free
-        borrowed, stops = fill_late(row, moments_of(spend), np.minimum(wanted, spend), rest)
-        sold, earned = borrowed.sum(keepdims=True), given
-        if sold[0] < given.sum():  # the poorest first
-            earned, _ = fill_late(0 * row[:, :1] + 1, moments_of(-spend), given, sold)
-        phases.append((credit, borrowed, earned, stops))
-        credit = spend - borrowed + earned
-    before, lent, paid, ends = (np.stack(column) for column in zip(*phases, strict=True))
+    wanted, near = bounds - guaranteed, 0 if need.dtype == object else NEAR
+    history, lent, paid, ends = lend(need, wanted, donated, left, credit, free, near)
+    before, credit = history[:-1], history[-1]
     most = affordable(claims, largest, before + free, alpha)
     tasks = np.where(ends == OWN, most, np.minimum((guaranteed + lent) / largest, most))
     return KarmaRun(
@@ -108,52 +101,98 @@ def normalised(demands: Array, capacities: Array) -> tuple[Array, Array]:
     return share / largest[..., None], largest
 
 
-def moments_of(height: Array) -> Array:
+@kernel(lambda need, *_: 20 * need.size)
+def lend(need: Any, wanted: Any, given: Any, left: Any, credit: Any, free: Any, near: Any) -> Any:
+    """Phase after phase, let the richest borrow first, and the poorest donors earn first.
+
+    Gives credits, one row more than phases, what is borrowed and earned, and what stops each user.
+    """
+    T, n, _ = need.shape
+    history, borrowed, earned = np.zeros((T + 1, n), need.dtype), 0 * given, given.copy()
+    stops, alike = np.zeros((T, n), np.int64), 0 * need[0, :, :1] + 1
+    history[0] = credit
+    for t in range(T):
+        spend = history[t] + free
+        room, sold, offered = np.minimum(wanted[t], spend), 0 * free, 0 * free
+        borrowed[t], stops[t] = fill_late(need[t], moments_of(spend), room, left[t], near)
+        for i in range(n):
+            sold, offered = sold + borrowed[t, i], offered + given[t, i]
+        if sold < offered:
+            earned[t], _ = fill_late(alike, moments_of(-spend), given[t], np.full(1, sold), near)
+        history[t + 1] = spend - borrowed[t] + earned[t]
+    return history, borrowed, earned, stops
+
+
+@kernel(INSIDE)
+def moments_of(height: Any) -> Any:
     """Say when a level that falls from the top reaches each height; waits of more than 2 are cut to that.
 
     Nobody rises for longer than 1, as a dominant share is at most 1, so that all is over before. Credits may be far
     apart, and moments are not.
     """
-    order = np.argsort(-height, kind="stable")
+    order = np.argsort(-height, kind="mergesort")
     begin = 0 * height
-    begin[order[1:]] = np.cumsum(np.minimum(-np.diff(height[order]), 2))
+    for k in range(1, len(order)):
+        begin[order[k]] = begin[order[k - 1]] + min(height[order[k - 1]] - height[order[k]], 2)
     return begin
 
 
-def fill_late(need: Array, begin: Array, room: Array, left: Array) -> tuple[Array, NDArray[np.int64]]:
+@kernel(INSIDE)
+def fill_late(need: Any, begin: Any, room: Any, left: Any, near: Any) -> Any:
     """Progressive filling in which each user sets out at a moment of its own, until its room or a resource ends.
 
     Who has set out gains 1 per unit of time. Gives what each gains, and what stops it. What all use is linear between
-    the moments at which somebody sets out or is done; so the first at which there is too little is looked for. In
-    doubles, what is tied but for rounding counts as tied.
+    the moments at which somebody sets out or is done; bisection finds the first at which there is too little. What is
+    tied but for ``near``, rounding, counts as tied.
     """
-    near = 0 if need.dtype == object else NEAR
-    done = begin + room
+    done, left = begin + room, left.copy()
     moments = np.sort(np.concatenate((begin, done)))
     gained, stops, rising, now = room.copy(), np.full(len(room), OWN), room > 0, moments[0]
-
-    def gained_by(moment: Any) -> Array:
-        return np.where(done <= moment, room, np.maximum(moment - begin, 0))
-
-    def used_by(moment: Any) -> Array:
-        return (rising * gained_by(moment)) @ need
-
-    while (k := bisect_left(moments, True, key=lambda at: bool((used_by(at) > left + near).any()))) < len(moments):
-        last = moments[max(k - 1, 0)]
-        growth = (rising & (begin <= last) & (done > last)) @ need
-        slack = np.maximum(left - used_by(last), 0)
-        ends = {
-            j: max(now, last + slack[j] / growth[j] if growth[j] else moments[k])  # no rounding error turns time back
-            for j in np.flatnonzero(used_by(moments[k]) > left + near).tolist()
-        }
-        now = min(ends.values())
-        stop = min(j for j, end in ends.items() if end <= now + near)
-        stopped = rising & (need[:, stop] > 0) & (done > now)
-        gained[stopped], stops[stopped] = gained_by(now)[stopped], stop
-        rising &= ~stopped
-        left = np.maximum(left - (stopped * gained) @ need, 0)
+    while True:
+        k, beyond = -1, len(moments)
+        while beyond - k > 1:
+            at = (k + beyond) // 2
+            if (used_by(need, begin, done, room, rising, moments[at]) > left + near).any():
+                beyond = at
+            else:
+                k = at
+        if beyond == len(moments):
+            return gained, stops
+        last = moments[max(k, 0)]
+        used, then = (
+            used_by(need, begin, done, room, rising, last),
+            used_by(need, begin, done, room, rising, moments[beyond]),
+        )
+        growth, taken = 0 * used, 0 * used
+        for i in range(len(room)):
+            if rising[i] and begin[i] <= last and done[i] > last:
+                growth += need[i]
+        ends = growth + np.inf
+        for j in range(len(left)):
+            if then[j] > left[j] + near:
+                end = last + max(left[j] - used[j], 0) / growth[j] if growth[j] > 0 else moments[beyond]
+                ends[j] = max(now, end)  # no rounding error turns time back
+        now = ends.min()
+        stop = np.argmax(ends <= now + near)
+        for i in range(len(room)):
+            if rising[i] and need[i, stop] > 0 and done[i] > now:
+                gained[i], stops[i], rising[i] = max(now - begin[i], 0), stop, False
+                taken += gained[i] * need[i]
+        for j in range(len(left)):
+            left[j] = max(left[j] - taken[j], 0)
         left[stop] = np.inf  # it stops whom it can now, and nobody later
-    return gained, stops
+
+
+@kernel(INSIDE)
+def used_by(need: Any, begin: Any, done: Any, room: Any, rising: Any, moment: Any) -> Any:
+    """Add up what all who rise use up to a moment."""
+    used = 0 * need[0]
+    for i in range(len(room)):
+        if rising[i] and begin[i] < moment:
+            gained = room[i] if done[i] <= moment else moment - begin[i]
+            for j in range(len(used)):
+                used[j] += gained * need[i, j]
+    return used
 
 
 def affordable(max_tasks: Array, largest: Array, credit: Array, alpha: Any) -> Array:
