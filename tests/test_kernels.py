@@ -40,6 +40,12 @@ def dmfa_srq(rng: Rng, n: int, m: int) -> list[Any]:
     return [fb.dmfa_srq(asked, weights=10 ** rng.uniform(-3, 3, n)), *levels, pool]
 
 
+def karma(rng: Rng, n: int, m: int) -> list[Any]:
+    bounds = rng.random((3, n)) / n
+    demands = rng.random((3, n, m)) + 1e-3
+    return [fb.karma(demands, max_tasks=bounds, initial_credit=rng.random(n), alpha=0.5)]
+
+
 def cbdrf(rng: Rng, n: int, m: int) -> list[Any]:
     grant = ("scaled", "weighted", "capped")[n % 3]
     asked = demands(rng, 3, n, m)
@@ -66,7 +72,7 @@ def virtual_cluster(rng: Rng, n: int, m: int) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("run", [drf, dmfa_srq, cbdrf, tv_drf, virtual_cluster])
+@pytest.mark.parametrize("run", [drf, dmfa_srq, cbdrf, karma, tv_drf, virtual_cluster])
 def test_plain_and_compiled_give_the_same_bits(
     run: Callable[[Rng, int, int], list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,8 +13,9 @@ them, and the richest borrows first. Here one credit buys a dominant share of 1.
    level rises from the least credit among them. Dominant shares of different resources do not add up, so more may be
    borrowed than is donated and shared. Then every donor earns in full.
 
-``lend`` is this rule (steps 3 and 4; ``run_phases`` has the first two). :func:`karma` runs it on doubles, :func:`karma_rule` on fractions; :func:`karma_phase` is
-one phase with the credits given, and :class:`fairbook.Karma` takes one phase at a time.
+``lend`` has steps 3 and 4, ``run_phases`` the first two. :func:`karma` runs them on doubles, :func:`karma_rule` on
+fractions; :func:`karma_phase` is one phase with the credits given, and :class:`fairbook.Karma` takes one phase at a
+time.
 """
 
 from __future__ import annotations
