@@ -64,7 +64,7 @@ NEAR = 1e-12
 SNAP = 1e-9
 #: A :class:`CreditRule` as kernels take it: no cap is inf, and credits as ``near`` to a mark are set to it.
 Terms = namedtuple(
-    "Terms", "step_up, step_down, initial_credit, credit_cap, credit_floor, near, held, grant, penalty, ratio"
+    "Terms", "step_up, step_down, initial_credit, credit_cap, credit_floor, near, held, grant, graded, ratio"
 )
 
 
@@ -187,9 +187,11 @@ def end_phase(
 @kernel(INSIDE)
 def one_ratio(released: Array, demand: Array, capacities: Array, how: str) -> Any:
     """Make one release ratio of those of the resources that a node needs, or of one."""
-    each = released[np.flatnonzero(demand > 0)] if len(released) > 1 else released
-    if how == "dominant" and len(released) > 1:
+    if len(released) == 1:
+        return released[0]
+    if how == "dominant":
         return released[np.argmax(demand / capacities)]
+    each = released[np.flatnonzero(demand > 0)]
     return each.min() if how == "least" else sum(each) / len(each)
 
 
@@ -197,7 +199,7 @@ def one_ratio(released: Array, demand: Array, capacities: Array, how: str) -> An
 def settle(terms: Terms, credit: Any, eta: Any, rho: Any) -> tuple[Any, bool]:
     """Give the credit of a node after a phase, (6), and whether it complied: within 1e-12 of its threshold it does."""
     complied = eta >= rho - NEAR
-    lost = terms.step_down * (1 - eta) if terms.penalty == "graded" else terms.step_down
+    lost = terms.step_down * (1 - eta) if terms.graded else terms.step_down
     after = credit + terms.step_up if complied else max(credit - lost, terms.credit_floor)
     after = min(after, terms.credit_cap)
     for mark in (terms.initial_credit, terms.credit_floor, terms.credit_cap):
@@ -283,7 +285,9 @@ class CreditRule:
         """The rule as kernels take it."""
         marks = self.initial_credit, np.inf if self.credit_cap is None else self.credit_cap, self.credit_floor
         near = min([SNAP * self.initial_credit, *(step / 1000 for step in (self.step_up, self.step_down) if step > 0)])
-        return Terms(self.step_up, self.step_down, *marks, near, self.held, self.grant, self.penalty, self.ratio)
+        return Terms(
+            self.step_up, self.step_down, *marks, near, self.held, self.grant, self.penalty == "graded", self.ratio
+        )
 
 
 def _tuples(values: Any) -> Any:
