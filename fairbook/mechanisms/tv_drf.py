@@ -44,6 +44,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -52,6 +53,7 @@ import numpy as np
 from fairbook.mechanisms.engines.nearest import DISTANCE, as_machines
 from fairbook.mechanisms.engines.tv_drf_alone import FITS, IDLE, SPLIT, amounts_alone, coefficients
 from fairbook.mechanisms.engines.tv_drf_whole import as_stock, as_users, hand_out
+from fairbook.mechanisms.pools import fractions
 from fairbook.mechanisms.readings import Alone, Engine, TvMethod, Unserved
 from fairbook.mechanisms.tv_drf_case import Case, as_case, check_one_shape, check_size, check_within_doubles
 from fairbook.mechanisms.tv_drf_fluid import NEAR, Accounts, flow
@@ -142,10 +144,10 @@ def tv_drf_rule(
     """
     demands, machines = np.array(demands), np.array(machines)
     exact = demands.dtype == object or machines.dtype == object
-    data = demands, tasks, machines, contributions
-    demands, tasks, machines, contributions = (_exact(one) if exact else np.array(one, dtype=float) for one in data)
+    numbers = fractions if exact else partial(np.array, dtype=float)
+    demands, tasks, machines, contributions = map(numbers, (demands, tasks, machines, contributions))
     near, pool, brought = Fraction(near) if exact else float(near), machines.sum(axis=0), contributions @ machines
-    weights = (brought / pool).sum(axis=1) / len(pool) if weights is None else (_exact if exact else np.array)(weights)
+    weights = (brought / pool).sum(axis=1) / len(pool) if weights is None else numbers(weights)
     whole, waits = method == "heuristic", unserved == "waits"
     needs = demands > 0
     fits = np.where(needs, pool / np.where(needs, demands, 1), inf).min(axis=2)
@@ -161,12 +163,6 @@ def tv_drf_rule(
         accounts.end()
     accounts.unserved = accounts.unserved + np.cumsum(tasks - most, axis=0) if waits else tasks - accounts.tasks
     return accounts
-
-
-def _exact(values: Any) -> Any:
-    """Make fractions of numbers."""
-    values = np.array(values, dtype=object)
-    return np.array([Fraction(x) for x in values.ravel().tolist()], dtype=object).reshape(values.shape)
 
 
 @takes_instance
@@ -323,7 +319,7 @@ def by_rule(case: Case, method: TvMethod, exact: bool) -> dict[str, Any]:
     whole = method == "heuristic"
     demands, machines, weights, parts = case.demands, case.machines, case.weights, case.parts
     if exact:
-        demands, machines, weights, parts = (_exact(one) for one in (demands, machines, weights, parts))
+        demands, machines, weights, parts = (fractions(one) for one in (demands, machines, weights, parts))
         parts = parts / parts.sum(axis=0)
     with np.errstate(all="ignore"):
         run = tv_drf_rule(
