@@ -50,6 +50,7 @@ from typing import Any
 
 import numpy as np
 
+from fairbook.errors import InvalidInput
 from fairbook.mechanisms.engines.nearest import DISTANCE, as_machines
 from fairbook.mechanisms.engines.tv_drf_alone import FITS, IDLE, SPLIT, amounts_alone, coefficients
 from fairbook.mechanisms.engines.tv_drf_whole import as_stock, as_users, hand_out
@@ -211,7 +212,7 @@ def tv_drf(
         alone; the run still reports beta and G over all periods.
     placement : bool
         Whether to keep how many tasks of each user are on each machine: T n K numbers of 4 bytes, at most 1e9 of them.
-        The fluid fills one pool and keeps none.
+        Not for the fluid, which fills one pool.
     engine : {"fast", "plain"}
         ``"plain"`` runs :func:`tv_drf_rule` on fractions made of the doubles: slow, and exact. ``"fast"`` runs it on
         the doubles where it is fluid.
@@ -286,6 +287,8 @@ def tv_drf(
         check_size(case, placement)
     else:
         check_one_shape(case.machines)
+        if placement:
+            raise InvalidInput("placement", "must be False for method='lexicographic', which fills one pool", placement)
         if engine == "fast":
             check_within_doubles(case)
     found = by_task(case, placement) if whole and engine == "fast" else by_rule(case, method, engine == "plain")
@@ -293,7 +296,7 @@ def tv_drf(
     # what the fluid decides on is each period by itself where the past does not count
     decided = beta if whole or memory else coefficients(found["amounts"], found["alone"], False)
     return TvDrfRun(
-        **found | ({} if placement and whole else {"placement": None}),
+        **found | ({} if placement else {"placement": None}),
         sharing_coefficients=beta,
         below_one=np.asarray((decided < 1 - FITS).any(axis=1)),
         demands=case.demands,
