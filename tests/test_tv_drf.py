@@ -556,6 +556,8 @@ def test_more_whole_tasks_than_can_be_handed_out_one_by_one() -> None:
     assert many.tasks.sum() == 10_000
     with pytest.raises(fb.InvalidInput, match=r"^placement must be False"):
         tv_drf(np.ones((10_000, 1, 1)), np.ones((10_000, 1)), np.ones((100_001, 1)), [1], placement=True)
+    with pytest.raises(fb.InvalidInput, match=r"^placement must be False .*one pool"):
+        tv_drf([[[1]]], [[1]], [[1]], [1], method="lexicographic", placement=True)
 
 
 def test_what_users_would_have_alone_is_exact_where_tasks_may_be_divided() -> None:

@@ -50,13 +50,12 @@ from typing import Any
 
 import numpy as np
 
-from fairbook.errors import InvalidInput
 from fairbook.mechanisms.engines.nearest import DISTANCE, as_machines
 from fairbook.mechanisms.engines.tv_drf_alone import FITS, IDLE, SPLIT, amounts_alone, coefficients
 from fairbook.mechanisms.engines.tv_drf_whole import as_stock, as_users, hand_out
 from fairbook.mechanisms.pools import fractions
 from fairbook.mechanisms.readings import Alone, Engine, TvMethod, Unserved
-from fairbook.mechanisms.tv_drf_case import Case, as_case, check_one_shape, check_size, check_within_doubles
+from fairbook.mechanisms.tv_drf_case import as_case, check_fluid, check_whole
 from fairbook.mechanisms.tv_drf_fluid import NEAR, Accounts, flow
 from fairbook.mechanisms.tv_drf_run import TvDrfRun
 from fairbook.model.inputs import LARGEST, check_switch
@@ -284,14 +283,10 @@ def tv_drf(
     case = as_case(demands, tasks, machines, contributions, weights, method, alone, unserved, memory)
     whole = method == "heuristic"
     if whole:
-        check_size(case, placement)
+        check_whole(case, placement)
     else:
-        check_one_shape(case.machines)
-        if placement:
-            raise InvalidInput("placement", "must be False for method='lexicographic', which fills one pool", placement)
-        if engine == "fast":
-            check_within_doubles(case)
-    found = by_task(case, placement) if whole and engine == "fast" else by_rule(case, method, engine == "plain")
+        check_fluid(case, placement, engine == "plain")
+    found = by_task(case, placement) if whole and engine == "fast" else by_rule(case, engine == "plain")
     beta = coefficients(found["amounts"], found["alone"])
     # what the fluid decides on is each period by itself where the past does not count
     decided = beta if whole or memory else coefficients(found["amounts"], found["alone"], False)
@@ -299,60 +294,50 @@ def tv_drf(
         **found | ({} if placement else {"placement": None}),
         sharing_coefficients=beta,
         below_one=np.asarray((decided < 1 - FITS).any(axis=1)),
-        demands=case.demands,
-        max_tasks=case.bounds,
-        machines=case.machines,
-        contributions=case.parts,
-        weights=case.weights,
-        method=method,
-        reading=alone,
-        waits=case.waits,
-        memory=memory,
-        named_users=case.users,
-        named_resources=case.resources,
-        named_machines=case.names,
+        **case,
     )
 
 
 # ------------------------------------------------------------------------------------------- worked out in one way
 
 
-def by_rule(case: Case, method: TvMethod, exact: bool) -> dict[str, Any]:
+def by_rule(case: dict[str, Any], exact: bool) -> dict[str, Any]:
     """Run :func:`tv_drf_rule`, in fractions of the doubles with parts that sum to 1, or in doubles."""
-    whole = method == "heuristic"
-    demands, machines, weights, parts = case.demands, case.machines, case.weights, case.parts
+    whole, bounds = case["method"] == "heuristic", case["max_tasks"]
+    demands, machines, weights, parts = (case[name] for name in ("demands", "machines", "weights", "contributions"))
     if exact:
         demands, machines, weights, parts = (fractions(one) for one in (demands, machines, weights, parts))
         parts = parts / parts.sum(axis=0)
     with np.errstate(all="ignore"):
         run = tv_drf_rule(
             demands,
-            np.minimum(case.bounds, LARGEST**2),
+            np.minimum(bounds, LARGEST**2),
             machines,
             parts,
-            method=method,
-            alone=case.alone,
-            unserved="waits" if case.waits else "expires",
+            method=case["method"],
+            alone=case["reading"],
+            unserved="waits" if case["waits"] else "expires",
             weights=weights,
-            memory=case.memory,
+            memory=case["memory"],
             near=FITS if whole else NEAR,
         )
     names = "tasks", "cumulative_shares", "amounts", "alone", "unserved"
     found = {name: getattr(run, name).astype(float) for name in names} | {"bottlenecks": run.bottlenecks}
-    found["unserved"] = np.where(np.isfinite(case.bounds), found["unserved"], np.inf)
+    found["unserved"] = np.where(np.isfinite(bounds), found["unserved"], np.inf)
     if not whole:
         return found | {"machine_use": None, "placement": None}
-    placement = np.zeros((*case.bounds.shape, len(machines)), dtype=np.int32)
+    placement = np.zeros((*bounds.shape, len(machines)), dtype=np.int32)
     for t, one in enumerate(run.placed):
         np.add.at(placement[t], tuple(np.array(one, dtype=int).reshape(-1, 2).T), 1)
     return found | {"machine_use": (machines - np.array(run.free)).astype(float), "placement": placement}
 
 
-def by_task(case: Case, placement: bool) -> dict[str, Any]:
+def by_task(case: dict[str, Any], placement: bool) -> dict[str, Any]:
     """Hand out whole tasks one by one."""
-    (T, n, m), (K, _) = case.demands.shape, case.machines.shape
-    total, waits = case.machines.sum(axis=0), case.waits
-    own = amounts_alone(case.demands, case.bounds, case.machines, case.parts, case.alone, waits)
+    names = "demands", "max_tasks", "machines", "contributions", "weights", "waits", "memory"
+    demands, bounds, machines, parts, weights, waits, memory = (case[name] for name in names)
+    (T, n, m), (K, _), total = demands.shape, machines.shape, machines.sum(axis=0)
+    own = amounts_alone(demands, bounds, machines, parts, case["reading"], waits)
     found: dict[str, Any] = {name: np.zeros((T, n)) for name in ("tasks", "cumulative_shares", "unserved")} | {
         "amounts": np.zeros((T, n, m)),
         "bottlenecks": np.full((T, n), IDLE),
@@ -360,14 +345,14 @@ def by_task(case: Case, placement: bool) -> dict[str, Any]:
         "machine_use": np.zeros((T, K, m)),
         "placement": np.zeros((T, n, K) if placement else (0, 0, 0), dtype=np.int32),
     }
-    some = case.demands[(case.demands > 0).any(axis=2)] if case.demands.any() else total[None]
+    some = demands[(demands > 0).any(axis=2)] if demands.any() else total[None]
     leads = np.unique((some > 0).argmax(axis=1))
     scale = 1.0 / total
     unit = scale / scale[leads][:, None]
-    at = as_machines(case.machines.copy(), case.machines.copy(), some.min(axis=0), leads, unit, DISTANCE)
+    at = as_machines(machines.copy(), machines.copy(), some.min(axis=0), leads, unit, DISTANCE)
     fields = "tasks", "amounts", "machine_use", "cumulative_shares", "unserved", "bottlenecks", "placement"
-    state = as_users(n, m), as_stock(case.machines), at, tuple(found[name] for name in fields)
+    state = as_users(n, m), as_stock(machines), at, tuple(found[name] for name in fields)
     with np.errstate(all="ignore"):
-        for _ in hand_out(case.demands, case.bounds, case.machines, case.weights, own, waits, case.memory, *state):
+        for _ in hand_out(demands, bounds, machines, weights, own, waits, memory, *state):
             pass  # an interrupt is seen
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -32,23 +32,6 @@ from fairbook.model.result import called, labels_or_positions
 MOST = 1e9
 
 
-class Case(NamedTuple):
-    """Checked input; ``brought`` (n, m) is what the parts come to, ``waits`` whether unserved tasks wait."""
-
-    demands: FloatArray
-    bounds: FloatArray
-    machines: FloatArray
-    parts: FloatArray
-    brought: FloatArray
-    weights: FloatArray
-    alone: Alone
-    waits: bool
-    memory: bool
-    users: Names | None
-    resources: Names | None
-    names: Names | None
-
-
 def as_case(
     demands: Any,
     tasks: Any,
@@ -59,8 +42,8 @@ def as_case(
     alone: Alone,
     unserved: Unserved,
     memory: bool,
-) -> Case:
-    """Read the arguments of :func:`fairbook.mechanisms.tv_drf.tv_drf`."""
+) -> dict[str, Any]:
+    """Read the arguments of :func:`fairbook.mechanisms.tv_drf.tv_drf`, by the names that ``TvDrfRun`` has for them."""
     with in_words(("phase", "period")):
         values, users, resources = phased_demands(demands)
     _, n, m = values.shape
@@ -81,35 +64,47 @@ def as_case(
             )
     else:
         weight = as_weights(weights, n, users)
-    return Case(values, bounds, pool, parts, brought, weight, alone, waits, memory, users, resources, names)
+    return {
+        "demands": values,
+        "max_tasks": bounds,
+        "machines": pool,
+        "contributions": parts,
+        "weights": weight,
+        "method": method,
+        "reading": alone,
+        "waits": waits,
+        "memory": memory,
+        "named_users": users,
+        "named_resources": resources,
+        "named_machines": names,
+    }
 
 
-def check_size(case: Case, placement: bool) -> None:
+def check_whole(case: dict[str, Any], placement: bool) -> None:
     """Refuse more whole tasks, or numbers on their machines, than can be handed out and kept."""
-    total, numbers = case.machines.sum(axis=0), case.bounds.size * len(case.machines)
-    count = 0.0
-    if case.bounds.sum() > MOST:
-        count = _most_handed_out(case.demands, case.bounds, total, case.waits)
+    demands, bounds, machines = case["demands"], case["max_tasks"], case["machines"]
+    count = _most_handed_out(demands, bounds, machines.sum(axis=0), case["waits"])
     if count > MOST:
         rule = "must be fewer for method='heuristic', which hands out whole tasks one by one; use larger tasks or "
         raise InvalidInput("tasks", rule + "method='lexicographic'", f"room for about {count:.2g}")
+    numbers = bounds.size * len(machines)
     if placement and numbers > MOST:
         raise InvalidInput("placement", f"must be False where it would hold more than {MOST:.0g} numbers", numbers)
 
 
-def check_one_shape(machines: FloatArray) -> None:
-    """Raise InvalidInput unless machines are one pool."""
+def check_fluid(case: dict[str, Any], placement: bool, exact: bool) -> None:
+    """Refuse what is no pool, and in doubles users of a resource that lie too far apart."""
+    machines, rule = case["machines"], "for method='lexicographic', which fills one pool"
     shapes = machines / machines.sum(axis=0)
     if not (np.abs(shapes / shapes.max(axis=1, keepdims=True) - 1) <= 1e-9).all():
-        rule = "must have one shape for method='lexicographic', so that they are one pool"
-        raise InvalidInput("machines", rule, machines.tolist())
-
-
-def check_within_doubles(case: Case) -> None:
-    """Raise InvalidInput where users of a resource lie too far apart for the fluid in doubles."""
-    share = case.demands / case.machines.sum(axis=0)
+        raise InvalidInput("machines", f"must have one shape {rule}", machines.tolist())
+    if placement:
+        raise InvalidInput("placement", f"must be False {rule}", placement)
+    if exact:
+        return
+    share = case["demands"] / machines.sum(axis=0)
     largest = share.max(axis=2, keepdims=True)
-    need = share / np.where(largest > 0, largest, 1.0) * case.weights[:, None]  # for a unit of G
+    need = share / np.where(largest > 0, largest, 1.0) * case["weights"][:, None]  # for a unit of G
     least = np.where(need > 0, need, np.inf).min(axis=(0, 1))
     check_apart(float((need.max(axis=(0, 1)) / least).max()))
 

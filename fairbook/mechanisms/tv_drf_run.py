@@ -265,7 +265,8 @@ class TvDrfRun(PhasedRun):
         if not whole and not self.memory:  # what was decided on: each period by itself
             beta = coefficients(self.amounts, self.alone, False)
         check(self.below_one == (beta < 1 - FITS).any(axis=1), "below_one is wrong")
-        if not whole and never_below(self.reading, self.waits, self.memory):
+        if not whole and self.reading != "resources" and (self.memory or not self.waits):
+            # then all can run what they would run alone, and alone they are in no other queue
             check(beta >= 1 - rtol, "someone has less than it would have had alone")
         stops = self.bottlenecks
         named, users = np.clip(stops, 0, len(total) - 1)[:, :, None], np.arange(len(self.weights))
@@ -306,8 +307,3 @@ class TvDrfRun(PhasedRun):
         begin[1:], taken[1:] = ends[:-1], np.cumsum(self.max_tasks[:, :, None] * size, axis=0)[:-1]
         group = np.stack([np.searchsorted(ends[:-1, i], ran[:, i], side="right") for i in users], axis=1)
         return taken[group, users] + (ran - begin[group, users])[:, :, None] * size[group, users], group
-
-
-def never_below(alone: str, waits: bool, memory: bool) -> bool:
-    """Whether beta >= 1 can always be had: all run what they could run alone, and alone are in no other queue."""
-    return alone != "resources" and (memory or not waits)

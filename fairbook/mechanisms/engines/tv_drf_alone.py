@@ -131,8 +131,6 @@ def amounts_alone(
 
 def _alike(pool: FloatArray, parts: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Capacities and parts where machines of one size and one ownership count as one."""
-    if len(pool) == 1:  # sorting takes numpy 30 us, a third of all that a small input costs
-        return pool + 0.0, parts.copy()
     same = not parts.strides[1]  # the same part of every machine
     kinds, count = np.unique(pool + 0.0 if same else np.hstack([pool, parts.T]), axis=0, return_counts=True)
     m, K = pool.shape[1], len(kinds)
