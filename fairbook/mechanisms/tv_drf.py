@@ -52,7 +52,7 @@ import numpy as np
 
 from fairbook.mechanisms.engines.nearest import DISTANCE, as_machines
 from fairbook.mechanisms.engines.tv_drf_alone import FITS, IDLE, SPLIT, amounts_alone, coefficients
-from fairbook.mechanisms.engines.tv_drf_whole import as_stock, as_users, hand_out
+from fairbook.mechanisms.engines.tv_drf_whole import as_users, hand_out
 from fairbook.mechanisms.pools import fractions
 from fairbook.mechanisms.readings import Alone, Engine, TvMethod, Unserved
 from fairbook.mechanisms.tv_drf_case import as_case, check_fluid, check_whole
@@ -351,7 +351,8 @@ def by_task(case: dict[str, Any], placement: bool) -> dict[str, Any]:
     unit = scale / scale[leads][:, None]
     at = as_machines(machines.copy(), machines.copy(), some.min(axis=0), leads, unit, DISTANCE)
     fields = "tasks", "amounts", "machine_use", "cumulative_shares", "unserved", "bottlenecks", "placement"
-    state = as_users(n, m), as_stock(machines), at, tuple(found[name] for name in fields)
+    stock = machines, machines.copy(), machines * 0.0, total
+    state = as_users(n, m), stock, at, tuple(found[name] for name in fields)
     with np.errstate(all="ignore"):
         for _ in hand_out(demands, bounds, machines, weights, own, waits, memory, *state):
             pass  # an interrupt is seen

@@ -71,21 +71,6 @@ def as_users(n: int, m: int) -> Users:
     return Users(used, now, owned, level, past, head, ready, need, shape, lead, rise, run, rest, held, key, tree)
 
 
-class Stock(NamedTuple):
-    """What is left on K machines. Comments follow."""
-
-    machines: FloatArray
-    left: FloatArray
-    low: FloatArray
-    # ^ What is left is the sum of these two, (K, m).
-    total: FloatArray
-
-
-def as_stock(machines: FloatArray) -> Stock:
-    """Give machines before the first period."""
-    return Stock(machines, machines.copy(), machines * 0.0, machines.sum(axis=0))
-
-
 @kernel(INSIDE, _nrt=False, forceinline=True)
 def _lift(users: Any, place: int) -> None:
     """Replay the games of one place after its key has changed; the first one wins among equals. Cost O(log s)."""
@@ -111,10 +96,11 @@ def _enter(users: Any, i: int, takes_part: bool, by_beta: bool) -> None:
 @kernel(INSIDE)
 def _empty(stock: Any, at: Any) -> None:
     """Begin a period: nothing is on any machine."""
-    for k in range(len(stock.left)):
-        for j in range(len(stock.total)):
-            size = stock.machines[k, j]
-            stock.left[k, j], stock.low[k, j] = size, 0.0
+    machines, left, low, total = stock
+    for k in range(len(left)):
+        for j in range(len(total)):
+            size = machines[k, j]
+            left[k, j], low[k, j] = size, 0.0
             at.free[k, j], at.room[k, j] = size, size + size * FITS
     build(at)
 
@@ -161,14 +147,14 @@ def _next_group(users: Any, i: int, demands: Any, bounds: Any, weights: Any, tot
 @kernel(INSIDE, _nrt=False, forceinline=True)
 def _take(stock: Any, at: Any, k: int, need: Any, i: int) -> None:
     """Put a task of user i on machine k."""
-    left, low = stock.left, stock.low
+    machines, left, low, _ = stock
     for j in range(need.shape[1]):  # Knuth's exact difference
         difference = left[k, j] - need[i, j]
         back = difference - left[k, j]
         low[k, j] += (left[k, j] - (difference - back)) - (need[i, j] + back)
         left[k, j] = difference
         at.free[k, j] = left[k, j] + low[k, j]
-        at.room[k, j] = at.free[k, j] + stock.machines[k, j] * FITS
+        at.room[k, j] = at.free[k, j] + machines[k, j] * FITS
     move(at, k)
     if tired(at):
         build(at)
@@ -177,11 +163,12 @@ def _take(stock: Any, at: Any, k: int, need: Any, i: int) -> None:
 @kernel(INSIDE, _nrt=False)
 def _missing(stock: Any, need: Any, i: int) -> int:
     """Name the resource of which the pool as a whole has less left than the next task needs, or SPLIT."""
-    for j in range(len(stock.total)):
-        left = 0.0
-        for k in range(len(stock.left)):
-            left += stock.left[k, j]
-        if left < need[i, j] - stock.total[j] * FITS:
+    _, left, _, total = stock
+    for j in range(len(total)):
+        some = 0.0
+        for k in range(len(left)):
+            some += left[k, j]
+        if some < need[i, j] - total[j] * FITS:
             return j
     return SPLIT
 
@@ -236,10 +223,12 @@ def hand_out(
 ) -> Iterator[None]:
     """Run Algorithm 1 over all periods; a generator that pauses now and then.
 
-    ``at`` are the machines of ``nearest.py``. ``results`` (zeros) are tasks, amounts, use of machines, G, tasks left
+    ``stock``: the machines, (K, m), what is left on them as the sum of two arrays, and the pool, (m,). ``at`` are the
+    same machines for ``nearest.py``. ``results`` (zeros) are tasks, amounts, use of machines, G, tasks left
     over, what stops each user, and tasks on each machine, where there is room for these.
     """
     tasks, amounts, machine_use, cumulative, unserved, stops, placement = results
+    _, left, low, total = stock
     (T, n, m), K, placed = demands.shape, len(machines), 0
     for t in range(T):
         _empty(stock, at)
@@ -251,7 +240,7 @@ def hand_out(
             i = users.tree[1]
             while users.key[i] < np.inf:
                 if not users.ready[i]:
-                    _next_group(users, i, demands, bounds, weights, stock.total, at.leads)
+                    _next_group(users, i, demands, bounds, weights, total, at.leads)
                 k = nearest(at, users.need, users.shape, i, users.lead[i])
                 if k >= 0:
                     _take(stock, at, k, users.need, i)
@@ -274,4 +263,4 @@ def hand_out(
             cumulative[t, i], unserved[t, i] = users.past[i] + users.level[i], users.held[i]
         for k in range(K):
             for j in range(m):
-                machine_use[t, k, j] = (machines[k, j] - stock.left[k, j]) - stock.low[k, j]
+                machine_use[t, k, j] = (machines[k, j] - left[k, j]) - low[k, j]
