@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import fairbook as fb
 from fairbook.mechanisms.cbdrf import CreditRule, CreditRun, cbdrf_rule, grant_tasks_rule
-from fairbook.mechanisms.pools import fractions
+from fairbook.model.exact import fractions
 from tests.strategies import REPEATABLE, floats, instances
 
 GRANTS = ("scaled", "weighted", "capped")

@@ -32,8 +32,9 @@ from fairbook.mechanisms.cbdrf_phase import (
     run_phases,
     share_out,
 )
-from fairbook.mechanisms.pools import CreditPool, fractions
+from fairbook.mechanisms.pools import CreditPool
 from fairbook.mechanisms.readings import Engine, Grant, Held, Penalty, Ratio
+from fairbook.model.exact import fractions
 from fairbook.model.inputs import FloatArray, Names, as_capacities, as_tolerance, phased_demands
 from fairbook.model.instance import takes_instance
 from fairbook.model.phased import PhasedRun

@@ -9,7 +9,6 @@ resources have the shape of the task, First-Fit the first with room.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -17,8 +16,9 @@ from numpy.typing import NDArray
 
 from fairbook.errors import FairbookError
 from fairbook.mechanisms.engines.placing import fill
-from fairbook.mechanisms.machines import Machines, as_placement, in_fractions, progressive
+from fairbook.mechanisms.machines import Machines, as_arguments, as_placement, progressive
 from fairbook.mechanisms.readings import DrfhMethod, Engine
+from fairbook.model.exact import by_rule
 from fairbook.model.inputs import FloatArray, as_weights, check_switch, raise_at_first
 from fairbook.model.instance import checks_choices, takes_instance
 from fairbook.model.placement import Cell, FluidPlacement, Placement, as_cell
@@ -180,8 +180,8 @@ def drfh(
         raise_at_first(tiny, "max_tasks", f"must be 0 or allow a level of {_LEAST:g} where fluid", cell.max_tasks)
         return FluidPlacement(cell, *_fluid(cell, scaled), scaled, "drfh_fluid")
     if engine == "plain":
-        exact = {**in_fractions(cell), "weights": [Fraction(w) for w in given.tolist()]}
-        return as_placement(cell, drfh_rule(**exact, method=method), f"drfh_{method}")
+        placed = by_rule(drfh_rule, **as_arguments(cell), weights=given, method=method)
+        return as_placement(cell, placed, f"drfh_{method}")
     dominant = cell.shares.argmax(axis=1)
     return fill(
         cell,

@@ -27,8 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.mechanisms.engines.placing import fill
-from fairbook.mechanisms.machines import Machines, as_placement, in_fractions, logarithm, wants_more
+from fairbook.mechanisms.machines import Machines, as_arguments, as_placement, logarithm, wants_more
 from fairbook.mechanisms.readings import Engine, GdrfChoice, Least, MachineType, Match, Queue
+from fairbook.model.exact import by_rule
 from fairbook.model.inputs import FloatArray, as_whole, check_switch
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Cell, Placement, as_cell
@@ -280,7 +281,7 @@ def gdrf(
     n, m = cell.demands.shape
     drawn = lots(cell, seed)
     if engine == "plain":
-        placed = gdrf_rule(**in_fractions(cell), lots=drawn, **readings)
+        placed = by_rule(gdrf_rule, **as_arguments(cell), lots=drawn, **readings)
         return as_placement(cell, placed, "gdrf", match != "same")
     return fill(
         cell,

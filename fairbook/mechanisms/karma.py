@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.kernels import INSIDE, kernel
-from fairbook.mechanisms.pools import fractions
 from fairbook.mechanisms.readings import Engine
 from fairbook.model.allocation import Allocation
+from fairbook.model.exact import fractions
 from fairbook.model.inputs import (
     FAR_APART,
     LARGEST,

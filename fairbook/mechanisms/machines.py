@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from fractions import Fraction
 from math import inf, log
 from typing import Any
 
@@ -83,18 +82,14 @@ def logarithm(powers: Iterable[tuple[Any, Any]]) -> float:
     return sum((float(e) * (log(x) if x else -inf) for x, e in powers), 0.0)
 
 
-def in_fractions(cell: Cell) -> dict[str, Any]:
-    """Give the doubles of a cell as fractions, as arguments of a rule."""
-
-    def rows(values: Any) -> Any:
-        return [[Fraction(x) for x in row] for row in values.tolist()]
-
+def as_arguments(cell: Cell) -> dict[str, Any]:
+    """Give a cell as arguments of a rule."""
     return {
-        "demands": rows(cell.demands),
-        "machines": rows(cell.machines),
+        "demands": cell.demands,
+        "machines": cell.machines,
         "machine_counts": cell.machine_counts.tolist(),
         "max_tasks": cell.max_tasks.tolist(),
-        "near": Fraction(FITS),
+        "near": FITS,
     }
 
 

@@ -15,8 +15,9 @@ from typing import Any
 
 from fairbook.mechanisms.engines.placing import fill
 from fairbook.mechanisms.gdrf import as_filled, lots, machine_types, of_type, ranking, types_in_order
-from fairbook.mechanisms.machines import Machines, as_placement, in_fractions, logarithm, progressive
+from fairbook.mechanisms.machines import Machines, as_arguments, as_placement, logarithm, progressive
 from fairbook.mechanisms.readings import Engine, MdrfReading
+from fairbook.model.exact import by_rule
 from fairbook.model.inputs import check_switch
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Placement, as_cell
@@ -119,7 +120,7 @@ def mdrf(
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     drawn = lots(cell, seed)
     if engine == "plain":
-        placed = mdrf_rule(**in_fractions(cell), lots=drawn, reading=reading)
+        placed = by_rule(mdrf_rule, **as_arguments(cell), lots=drawn, reading=reading)
         return as_placement(cell, placed, f"mdrf_{reading}")
     return fill(
         cell,

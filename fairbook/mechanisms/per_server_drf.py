@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import inf
 from typing import Any
 
@@ -10,8 +9,9 @@ import numpy as np
 
 from fairbook.mechanisms.drf import drf_by_task, drf_by_task_rule
 from fairbook.mechanisms.engines.placing import tasks_at_most
-from fairbook.mechanisms.machines import as_placement, in_fractions
+from fairbook.mechanisms.machines import as_arguments, as_placement
 from fairbook.mechanisms.readings import Engine
+from fairbook.model.exact import by_rule
 from fairbook.model.inputs import FloatArray, as_weights
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Cell, Placement, as_cell
@@ -129,6 +129,6 @@ def per_server_drf(
     n = len(cell.demands)
     scaled = as_weights(weights, n, cell.named_users)
     if engine == "plain":
-        exact = {**in_fractions(cell), "weights": [Fraction(w) for w in scaled.tolist()]}
-        return as_placement(cell, per_server_drf_rule(**exact), "per_server_drf")
+        placed = by_rule(per_server_drf_rule, **as_arguments(cell), weights=scaled)
+        return as_placement(cell, placed, "per_server_drf")
     return Placement(cell, *_class_by_class(cell, scaled), "per_server_drf")

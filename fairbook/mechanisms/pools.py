@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.model.inputs import (
@@ -24,15 +22,6 @@ from fairbook.model.inputs import (
     order_of,
 )
 from fairbook.model.result import labels_or_positions
-
-
-def fractions(values: Any) -> NDArray[Any]:
-    """Give an array of fractions of numbers, or of texts such as "1/3"; inf where there is inf, or None."""
-
-    def fraction(one: Any) -> Any:
-        return np.inf if one is None or one == np.inf else Fraction(one.item() if isinstance(one, np.generic) else one)
-
-    return np.array(np.frompyfunc(fraction, 1, 1)(np.array(values, dtype=object)), dtype=object)
 
 
 class CreditPool:

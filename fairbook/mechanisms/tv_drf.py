@@ -53,11 +53,11 @@ import numpy as np
 from fairbook.mechanisms.engines.nearest import DISTANCE, as_machines
 from fairbook.mechanisms.engines.tv_drf_alone import FITS, IDLE, SPLIT, amounts_alone, coefficients
 from fairbook.mechanisms.engines.tv_drf_whole import as_users, hand_out
-from fairbook.mechanisms.pools import fractions
 from fairbook.mechanisms.readings import Alone, Engine, TvMethod, Unserved
 from fairbook.mechanisms.tv_drf_case import as_case, check_fluid, check_whole
 from fairbook.mechanisms.tv_drf_fluid import NEAR, Accounts, flow
 from fairbook.mechanisms.tv_drf_run import TvDrfRun
+from fairbook.model.exact import fractions
 from fairbook.model.inputs import LARGEST, check_switch
 from fairbook.model.instance import takes_instance
 

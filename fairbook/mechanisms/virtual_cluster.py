@@ -50,6 +50,7 @@ from fairbook.model.clusters import (
     as_requests,
     share_out,
 )
+from fairbook.model.exact import fractions
 from fairbook.model.inputs import as_whole, check_switch
 from fairbook.model.instance import checks_choices
 
@@ -379,7 +380,7 @@ def _plain(asked: Requests, method: Method, **options: Any) -> Pieces:
     """Run the rule on fractions; tolerances to nine digits, so that 0.7 is 7/10 and a third is a third."""
     if method == "exact" and len(asked.capacities) ** len(asked) > _PLACEMENTS:
         raise InvalidInput("engine", f"must be fast where there are more than {_PLACEMENTS} placements", "plain")
-    wanted, room = ([Fraction(x) for x in numbers.tolist()] for numbers in (asked.max_vms, asked.capacities))
+    wanted, room = (fractions(numbers).tolist() for numbers in (asked.max_vms, asked.capacities))
     tolerance = [Fraction(k).limit_denominator(10**9) for k in asked.tolerance.tolist()]
     return virtual_cluster_rule(wanted, tolerance, room, method=method, whole=asked.whole, **options)
 

@@ -10,27 +10,27 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.model.inputs import as_capacities, as_demands, as_max_tasks, number_of_dimensions
 
-__all__ = ["as_fractions", "by_rule", "exact_instance", "in_fractions"]
+__all__ = ["as_fractions", "by_rule", "exact_instance", "fractions"]
 
 
-def in_fractions(values: Any) -> Any:
-    """Give arrays and lists of doubles as lists of fractions; inf is None, and what is no double stays as it is."""
-    if isinstance(values, np.ndarray):
-        values = values.tolist()
-    if isinstance(values, list):
-        return [in_fractions(one) for one in values]
-    if not isinstance(values, float):
-        return values
-    return None if values == np.inf else Fraction(values)
+def fractions(values: Any) -> NDArray[Any]:
+    """Give an array of fractions of numbers, or of texts such as "1/3"; inf where there is inf, or None."""
+
+    def fraction(one: Any) -> Any:
+        return np.inf if one is None or one == np.inf else Fraction(one.item() if isinstance(one, np.generic) else one)
+
+    return np.array(np.frompyfunc(fraction, 1, 1)(np.array(values, dtype=object)), dtype=object)
 
 
 def by_rule(rule: Callable[..., Any], **given: Any) -> Any:
-    """Work a rule out in fractions of the doubles that are given: the engine "plain" of every mechanism."""
-    return rule(**{name: in_fractions(value) for name, value in given.items()})
+    """Work a rule out in fractions of the arrays and doubles that are given: the engine "plain" of every mechanism."""
+    exact = (fractions(one).tolist() if isinstance(one, (np.ndarray, float)) else one for one in given.values())
+    return rule(**dict(zip(given, exact, strict=True)))
 
 
 def as_fractions(values: Any, argument: str, index: tuple[int, ...] = ()) -> list[Any]:
