@@ -543,13 +543,12 @@ Fixpoint count (ok : nat -> bool) (which : bool) t := match t with O => 0 | S k 
 (* {end} *)
 
 (* {prop-cbdrf-bank} without a cap: where the steps up outweigh the steps down, the node is in good standing *)
-Theorem banked start floor up down ok t : 0 < start -> floor < start -> (forall k, (k <= t)%nat ->
-  down * count ok false k <= up * count ok true k) -> credit_factor start (open_credit start floor up down ok t) = 1.
-Proof. intros S0 Fl H. assert (E : open_credit start floor up down ok t = start + up * count ok true t - down * count
-  ok false t). { induction t as [|t IH]; simpl; [lra|]. assert (H' := H); specialize (H' t ltac:(lia)).
-  specialize (H (S t) (le_n _)) as Ht; simpl in Ht. rewrite IH in * by (intros; apply H; lia).
-  destruct (ok t); simpl in *; [lra|]. rewrite Rmax_right by lra. lra. }
-  unfold credit_factor; rewrite E. specialize (H t (le_n _)). apply Rmin_left, Rmult_le_reg_r with start; auto.
+Theorem banked start floor up down ok t : 0 < start -> down * count ok false t <= up * count ok true t ->
+  credit_factor start (open_credit start floor up down ok t) = 1.
+Proof. intros S0 H. assert (E : start + up * count ok true t - down * count ok false t <= open_credit start floor up
+  down ok t). { clear H; induction t as [|t IH]; simpl; [lra|]. destruct (ok t); simpl; [lra|].
+  apply Rle_trans with (2 := Rmax_r _ _). lra. }
+  unfold credit_factor. apply Rmin_left, Rmult_le_reg_r with start; auto.
   unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra. Qed.
 (* ------------------------------------------------------------------------------------------- strictly more *)
 (* With positive demands, everybody present with a factor above 0 has one level under the weighted rule. *)

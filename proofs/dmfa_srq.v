@@ -18,7 +18,7 @@ Record model (P : course) : Prop := {
   dominant : ∀ i < n P, ∃ k < m P, d P i k = 1
 }.
 Definition here P e i := (i < n P)%nat /\ (came P i <= e < gone P i)%nat.
-Definition hereb P e i : bool := ((came P i <=? e) && (e <? gone P i))%nat%bool.
+Definition hereb P e i : bool := ((i <? n P) && ((came P i <=? e) && (e <? gone P i)))%nat%bool.
 (* all demands of who is there after event e are positive *)
 Definition positive_demands P e := forall i j, here P e i -> (j < m P)%nat -> 0 < d P i j.
 Definition pool P e := Σ i < n P, if (came P i <=? e)%nat then w P i else 0.
@@ -54,14 +54,21 @@ Definition needs P e i j := if hereb P e i then w P i * d P i j else 0.
 (* The program without the second constraint, and its optimal solutions *)
 Definition static_program P e x (u : nat -> R) := (forall i, here P e i -> x * w P i <= u i) /\
   ∀ j < m P, (Σ i < n P, if hereb P e i then u i * d P i j else 0) <= pool P e.
+(* x is W over the largest sum of needs. *)
+Definition static_formula_of P e x := (∀ j < m P, (Σ i < n P, needs P e i j) * x <= pool P e) /\
+  ∃ j < m P, (Σ i < n P, needs P e i j) * x = pool P e.
 Definition static_optimum P e x u := static_program P e x u /\ forall z v, static_program P e z v -> z <= x.
 (* Weighted DRF on a pool of W of each resource: shares and weights are parts of W; who is not there has the weight 0.
    *)
 Definition drf_pool P e := foundations.Pool (n P) (m P) (fun i j => needs P e i j / pool P e)
   (fun i => (if hereb P e i then w P i else 0) / pool P e) (fun i => if hereb P e i then None else Some 0).
+(* DRF on the same pool: all who are there have the weight 1. *)
+Definition unweighted_pool P e := foundations.Pool (n P) (m P) (fun i j => if hereb P e i then d P i j else 0)
+  (fun i => if hereb P e i then 1 else 0) (fun i => if hereb P e i then None else Some 0).
+Definition drf P y := foundations.feasible P y /\ foundations.fair P y.
 (* {end} *)
 Lemma hereb_here P e i : (i < n P)%nat -> hereb P e i = true <-> here P e i.
-Proof. intros I; unfold hereb, here. rewrite Bool.andb_true_iff, Nat.leb_le, Nat.ltb_lt. tauto. Qed.
+Proof. intros I; unfold hereb, here. rewrite !Bool.andb_true_iff, Nat.leb_le, !Nat.ltb_lt. tauto. Qed.
 Lemma level_ge0 P M e i : 0 <= level P M e i.
 Proof. destruct e; simpl; apply Rmax_l. Qed.
 Lemma before_ge0 P M e i : 0 <= before P M e i.
@@ -130,7 +137,7 @@ Theorem program_fits P M e x u : model P -> program P M e x u -> fits P M e x.
 Proof. intros Mo [U F] j J; apply Rle_trans with (2 := F j J). unfold use; apply sum_le; intros i I.
   destruct (hereb P e i) eqn:E; [|lra]. apply hereb_here in E; auto. destruct (U i E) as [U1 U2].
   pose proof (demand_ge0 P Mo i j). unfold Rmax; destruct (Rle_dec x (before P M e i)); nra. Qed.
-(* {lem-dmfa_srq-use} and back *)
+(* {lem-dmfa_srq-use} {lem-dmfa_srq-1} and back: the formula solves the program *)
 Theorem fits_program P M e x : model P -> fits P M e x -> program P M e x (fun i => w P i * Rmax x (before P M e i)).
 Proof. intros Mo F; split.
   - intros i [I _]. pose proof (brings P Mo i I). pose proof (Rmax_l x (before P M e i));
@@ -146,7 +153,7 @@ Lemma one_fits P M e : model P -> (∀ f < e, (exists i, here P f i) -> largest 
 Proof. intros Mo; induction e as [|e IH]; intros R j J.
   - unfold use, pool; apply sum_le; intros i I; simpl before. rewrite Rmax_left by lra. unfold hereb.
     pose proof (brings P Mo i I); pose proof (demand_le1 P Mo i j); pose proof (demand_ge0 P Mo i j).
-    destruct (came P i <=? 0)%nat; simpl; [destruct (0 <? gone P i)%nat; nra|lra].
+    destruct (i <? n P)%nat, (came P i <=? 0)%nat; simpl; [destruct (0 <? gone P i)%nat|..]; nra.
   - assert (Now : (Σ i < n P, needs P e i j * level P M e i) <= pool P e).
     { destruct (dec_ex (n P) (fun i => hereb P e i = true)) as [[i [I H]]|no]; [intros i; destruct (hereb P e i);
       auto| |].
@@ -412,7 +419,7 @@ Hypotheses (Mo : model P) (Mq : model Q) (R1 : runs P M) (R2 : runs Q M') (en : 
   (gains : units P M e l < u l).
 (* {end} *)
 Lemma hereb_same t i : hereb Q t i = hereb P t i.
-Proof. unfold hereb; rewrite same_came, same_gone; auto. Qed.
+Proof. unfold hereb; rewrite en, same_came, same_gone; auto. Qed.
 Lemma here_same t i : here P t i <-> here Q t i.
 Proof. unfold here; rewrite en, same_came, same_gone; tauto. Qed.
 Lemma room_units t i v : here P t i -> room P i (bundle Q M' t i) v -> v <= units Q M' t i.
@@ -485,13 +492,29 @@ Proof. intros Mo; split.
     pose proof (demand_ge0 P Mo i j). nra.
   - intros F; exists (fun i => x * w P i); split; [intros; lra|]. intros j J. apply Rle_trans with (2 := F j J).
     rewrite <- sum_mul; apply Req_le, sum_ext; intros i I; unfold needs; destruct (hereb P e i); lra. Qed.
-(* {prop-dmfa_srq-static} the formula: W over the largest sum of needs *)
-Theorem static_formula P e x : model P -> (∀ j < m P, (Σ i < n P, needs P e i j) * x <= pool P e) ->
-  (∃ j < m P, 0 < (Σ i < n P, needs P e i j) /\ (Σ i < n P, needs P e i j) * x = pool P e) ->
-  exists u, static_optimum P e x u.
-Proof. intros Mo F [j [J [S E]]]. destruct (proj2 (static_use P e x Mo) F) as [u U]. exists u; split; [auto|].
-  intros z v Z. pose proof (proj1 (static_use P e z Mo) (ex_intro _ v Z) j J) as Zj. rewrite <- E in Zj.
-  apply Rmult_le_reg_l with (2 := Zj); auto. Qed.
+Lemma pool_gt0 P e : model P -> (exists i, here P e i) -> 0 < pool P e.
+Proof. intros Mo [g Hg]. apply sum_gt0 with g; [|apply Hg|];
+  [intros i I; destruct (came P i <=? e)%nat; [apply Rlt_le, brings; auto|lra]|].
+  replace (came P g <=? e)%nat with true by (symmetry; apply Nat.leb_le, Hg). apply brings; [auto|apply Hg]. Qed.
+(* {prop-dmfa_srq-static} the formula, W over the largest sum of needs: it has a value, and that is the optimum *)
+Theorem static_formula P e : model P -> (exists i, here P e i) -> exists x u, static_formula_of P e x /\
+  static_optimum P e x u.
+Proof. intros Mo H. pose proof (pool_gt0 P e Mo H) as W. destruct H as [g [G Hg]].
+  destruct (dominant P Mo g G) as [k [K D]]. set (S := fun j => Σ i < n P, needs P e i j).
+  destruct (least (m P) (fun j => 0 < S j) (fun j => pool P e / S j)) as [j [J [Sj L]]].
+  { intros j; destruct (Rlt_dec 0 (S j)); auto. }
+  { exists k; split; [auto|]. apply sum_gt0 with g; auto; [intros; apply needs_ge0; auto|]. unfold needs.
+    replace (hereb P e g) with true by (symmetry; apply hereb_here; [auto|split; auto]). rewrite D.
+    pose proof (brings P Mo g G). lra. }
+  assert (E : S j * (pool P e / S j) = pool P e) by (field; lra). exists (pool P e / S j).
+  assert (F : ∀ l < m P, S l * (pool P e / S j) <= pool P e).
+  { intros l Hl. assert (S0 : 0 <= S l) by (apply sum_ge0; intros; apply needs_ge0; auto).
+    destruct S0 as [Sl|Z]; [|rewrite <- Z; lra]. specialize (L l Hl Sl); simpl in L.
+    apply Rmult_le_compat_l with (r := S l) in L; [|lra]. replace (S l * (pool P e / S l)) with (pool P e) in L by
+    (field; lra). lra. }
+  destruct (proj2 (static_use P e (pool P e / S j) Mo) F) as [u U]. exists u; split; [split; [exact F|exists j; auto]|].
+  split; [auto|]. intros z v Z. pose proof (proj1 (static_use P e z Mo) (ex_intro _ v Z) j J) as Zj. fold (S j) in Zj.
+  rewrite <- E in Zj. apply Rmult_le_reg_l with (2 := Zj); auto. Qed.
 (* {prop-dmfa_srq-static} with the second constraint the lowest level is no higher *)
 Theorem static_is_a_bound P M e x u : model P -> runs P M -> (exists i, here P e i) -> static_optimum P e x u ->
   M e <= x.
@@ -506,14 +529,31 @@ Proof. intros Mo [F L]. pose proof (proj1 (static_use P e x Mo) (ex_intro _ u F)
     destruct (Rle_lt_or_eq_dec _ _ Fx); [lra|exfalso; apply no; exists j; auto].
   - destruct (proj2 (static_use P e (x + s) Mo)) as [v V]; [intros j J; specialize (Ok j J); lra|].
     specialize (L (x + s) v V); lra. Qed.
+Lemma drf_pool_model P e : model P -> (exists i, here P e i) -> foundations.model (drf_pool P e).
+Proof. intros Mo H. pose proof (Rinv_0_lt_compat _ (pool_gt0 P e Mo H)) as W. destruct H as [g [G _]].
+  assert (there : forall i, hereb P e i = true -> 0 < w P i).
+  { intros i B; apply brings; [auto|]. unfold hereb in B; apply andb_prop in B as [B _]; apply Nat.ltb_lt; auto. }
+  split; unfold drf_pool, needs, Rdiv; simpl.
+  - intros i _; destruct (hereb P e i) eqn:B; [specialize (there i B)|]; nra.
+  - intros i _; destruct (hereb P e i) eqn:B; [specialize (there i B); nra|auto].
+  - intros i j; destruct (hereb P e i) eqn:B; [specialize (there i B)|lra]. pose proof (demand_ge0 P Mo i j).
+    repeat apply Rmult_le_pos; lra.
+  - intros i j _; destruct (hereb P e i) eqn:B; [specialize (there i B)|lra]. pose proof (demand_le1 P Mo i j).
+    apply Rmult_le_compat_r; nra.
+  - intros i I; destruct (dominant P Mo i I) as [k [K D]]; exists k; split; [auto|]. rewrite D; destruct (hereb P e i);
+    lra.
+  - intros i _; destruct (hereb P e i); simpl; [auto|lra]. Qed.
+Lemma unweighted_pool_model P e : model P -> foundations.model (unweighted_pool P e).
+Proof. intros Mo; split; simpl; intros i.
+  3, 4: intros j; pose proof (demand_ge0 P Mo i j); pose proof (demand_le1 P Mo i j).
+  5: intros I; destruct (dominant P Mo i I) as [k [K D]]; exists k; rewrite D.
+  all: destruct (hereb P e i); simpl; auto; try lra; intros; lra. Qed.
 (* {prop-dmfa_srq-static} with positive demands it is weighted DRF on that pool, and all levels are x *)
 Theorem static_is_drf P e x u : model P -> positive_demands P e -> (exists i, here P e i) -> static_optimum P e x u ->
   let y := fun i => if hereb P e i then u i / w P i else 0 in
-  (forall i, here P e i -> y i = x) /\ foundations.feasible (drf_pool P e) y /\ foundations.certified (drf_pool P e) y.
-Proof. intros Mo D [g Hg] Op y. destruct (static_full P e x u Mo Op) as [j [J E]]. destruct Op as [[U F] L].
-  assert (W : 0 < pool P e).
-  { apply sum_gt0 with g; [|apply Hg|]; [intros i I; destruct (came P i <=? e)%nat; [apply Rlt_le, brings; auto|lra]|].
-    replace (came P g <=? e)%nat with true by (symmetry; apply Nat.leb_le, Hg). apply brings; [auto|apply Hg]. }
+  (forall i, here P e i -> y i = x) /\ drf (drf_pool P e) y.
+Proof. intros Mo D G Op y. pose proof (drf_pool_model P e Mo G) as DM; pose proof (pool_gt0 P e Mo G) as W.
+  destruct (static_full P e x u Mo Op) as [j [J E]]. destruct Op as [[U F] L].
   assert (X : 0 <= x). { destruct (proj2 (static_use P e 0 Mo)) as [v V]; [intros; lra|apply (L 0 v V)]. }
   assert (Eu : forall i, here P e i -> u i = x * w P i).
   { intros i H. destruct (Rle_lt_or_eq_dec _ _ (U i H)) as [lt|]; [exfalso|auto].
@@ -533,19 +573,25 @@ Proof. intros Mo D [g Hg] Op y. destruct (static_full P e x u Mo Op) as [j [J E]
   - intros i I; rewrite Ey by auto; simpl; destruct (hereb P e i); simpl; [auto|lra].
   - intros k K; rewrite Uy. apply Rmult_le_reg_r with (pool P e); auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra.
     pose proof (proj1 (static_use P e x Mo) (ex_intro _ u (conj U F)) k K); lra.
-  - intros i I. rewrite Ey by auto; simpl. destruct (hereb P e i) eqn:H; [right|left; auto]. exists j.
+  - apply foundations.certified_fair; auto. intros i I. rewrite Ey by auto; simpl.
+    destruct (hereb P e i) eqn:B; [right|left; auto]. exists j.
     split; [auto|split; [|split]].
     + rewrite Uy, E; field; lra.
-    + simpl; unfold needs; rewrite H. apply hereb_here in H; auto. specialize (D i j H J). pose proof (brings P Mo i I).
+    + simpl; unfold needs; rewrite B. apply hereb_here in B; auto. specialize (D i j B J). pose proof (brings P Mo i I).
       unfold Rdiv; apply Rmult_lt_0_compat; [nra|apply Rinv_0_lt_compat; auto].
-    + intros h K _; rewrite !Ey, H by auto; destruct (hereb P e h); lra. Qed.
-(* {prop-dmfa_srq-static} equal contributions: where all weights of a pool are c, its weighted DRF is DRF,
-   with levels c times as large *)
-Theorem equal_contributions (P Q : foundations.pool) c y : 0 < c -> foundations.n Q = foundations.n P ->
-  foundations.m Q = foundations.m P -> (forall i j, foundations.a Q i j = c * foundations.a P i j) ->
-  (forall i, foundations.b Q i = option_map (fun u => u / c) (foundations.b P i)) -> foundations.feasible Q y ->
-  foundations.certified Q y -> foundations.feasible P (fun i => c * y i) /\ foundations.certified P (fun i => c * y i).
-Proof. intros Cp en em ea eb; apply (foundations.equal_weights P Q c y); auto. Qed.
+    + intros h K _; rewrite !Ey, B by auto; destruct (hereb P e h); lra. Qed.
+(* {prop-dmfa_srq-static} equal contributions: weighted DRF is DRF, with levels counted by another unit *)
+Theorem equal_contributions P e c y : model P -> (exists i, here P e i) -> (forall i, here P e i -> w P i = c) ->
+  drf (drf_pool P e) y -> drf (unweighted_pool P e) (fun i => c / pool P e * y i).
+Proof. intros Mo H We [F C]. pose proof (pool_gt0 P e Mo H) as W. pose proof (drf_pool_model P e Mo H) as DM.
+  apply foundations.fair_is_leximin, foundations.leximin_certified in C; auto.
+  assert (Cp : 0 < c / pool P e). { destruct H as [g G]; rewrite <- (We g G). apply Rdiv_lt_0_compat; [apply brings;
+  [auto|apply G]|auto]. }
+  destruct (foundations.equal_weights (unweighted_pool P e) (drf_pool P e) (c / pool P e) y) as [F' C']; auto; simpl.
+  - intros i j I; unfold needs; destruct (hereb P e i) eqn:B; [apply hereb_here in B; auto; rewrite We by auto|];
+    unfold Rdiv; ring.
+  - intros i _; destruct (hereb P e i); simpl; [auto|f_equal; unfold Rdiv; ring].
+  - split; [auto|apply foundations.certified_fair; auto; apply unweighted_pool_model; auto]. Qed.
 (* {whole} lem-dmfa_srq-use prop-dmfa_srq-static cor-dmfa_srq-max lem-dmfa_srq-1 lem-dmfa_srq-2 lem-dmfa_srq-3
   lem-dmfa_srq-4 lem-dmfa_srq-count
    thm-dmfa_srq-1 thm-dmfa_srq-2 thm-dmfa_srq-3 thm-dmfa_srq-4 thm-dmfa_srq-late thm-dmfa_srq-coalition

@@ -168,10 +168,11 @@ Proof. intros M V Own S0 A R. assert (further : forall t z, fits C t (X t) z -> 
     destruct (R t (H t IH)) as [F Kt]. split; [apply (further t); auto|apply F; auto]. }
   intros t; assert (W := H t (Inv t)). split; [auto|apply (R t W)]. Qed.
 (* {prop-tv_drf-tasks} tasks wait, positive demands: the coefficient says whether more has run than alone *)
-Theorem coefficient_and_tasks C t i x z beta : model C -> positive C -> (i < n C)%nat -> (0 < m C)%nat ->
+Theorem coefficient_and_tasks C t i x z beta : model C -> positive C -> (i < n C)%nat ->
   0 <= x <= submitted C i (S t) -> 0 <= z <= submitted C i (S t) -> coefficient (m C) (fun j => used C t i j x) (fun j
   => used C t i j z) beta -> (beta = Some 1 <-> x = z) /\ (at_least 1 beta <-> z <= x).
-Proof. intros M P I M0 Xr Zr B. assert (U0 : forall j v, 0 <= used C t i j v).
+Proof. intros M P I Xr Zr B. assert (M0 : (0 < m C)%nat) by (destruct (dominant C M i t) as [j [J _]]; lia).
+  assert (U0 : forall j v, 0 <= used C t i j v).
   { intros j v; apply sum_ge0; intros s _; apply Rmult_le_pos; [apply Rmax_l|apply need_ge0; auto]. }
   assert (more : forall v u, 0 <= v < u -> u <= submitted C i (S t) -> ∀ j < m C, used C t i j v < used C t i j u).
   { intros v u L U; apply (used_more C t i v u M L U); auto. } assert (zero : forall j, used C t i j 0 = 0).

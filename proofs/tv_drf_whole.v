@@ -165,8 +165,8 @@ Proof. intros H V O Pp A E t. assert (Go : forall t, (forall i j, (i < N)%nat ->
    and alone to Z t i *)
 Theorem waiting_no_less_in_whole (P : nat -> period) (s : nat -> state) (d : nat -> nat -> nat -> R) (X Z : nat ->
   nat -> nat) p N J : (forall t, model (P t) /\ K (P t) = 1%nat /\ n (P t) = N /\ m (P t) = J) ->
-  (forall i z, ∃ j < J, 0 < d i z j) -> (forall i z j, 0 <= d i z j) -> (forall t i y j, need (P t) i y j = d i (X t i +
-  y)%nat j) -> (forall t i j, used (P t) i j = Σ z < X t i, d i z j) -> (forall t i j, owned (P t) i j = Σ z < Z (S t)
+  (∀ i < N, forall z, ∃ j < J, 0 < d i z j) -> (forall i z j, 0 <= d i z j) -> (forall t i y j, need (P t) i y j = d i (X t i
+  + y)%nat j) -> (forall t i j, used (P t) i j = Σ z < X t i, d i z j) -> (forall t i j, owned (P t) i j = Σ z < Z (S t)
   i, d i z j) -> (forall i, X 0%nat i = O /\ Z 0%nat i = O) -> (forall t i, X (S t) i = (X t i + x (s t) i)%nat) ->
   (Σ i < N, p i) <= 1 -> (forall t i, (i < N)%nat -> (Z t i <= Z (S t) i <= X t i + tasks (P t) i)%nat /\
   ∀ j < J, (Σ z < Z (S t) i, d i z j) - (Σ z < Z t i, d i z j) <= p i * c (P t) 0 j) -> (forall t, ends (P t) (s t)) ->
@@ -185,7 +185,7 @@ Proof. intros H D D0 Ne V O S0 Xs Pp A E. assert (mono : forall i a b j, (a <= b
       pose proof (mono i (Z t i) (Z (S t) i) j ltac:(lia)). lra.
     - replace (X t i + (Z (S t) i - X t i))%nat with (Z (S t) i) in * by lia. lra. }
   intros t; apply Go. induction t as [|t IH]; intros i I; [destruct (S0 i); lia|]. destruct (H t) as [_ [_ [En Em]]].
-  destruct (le_lt_dec (Z (S t) i) (X (S t) i)) as [|L]; [auto|exfalso]. destruct (D i (X (S t) i)) as [j [Jj Pos]].
+  destruct (le_lt_dec (Z (S t) i) (X (S t) i)) as [|L]; [auto|exfalso]. destruct (D i I (X (S t) i)) as [j [Jj Pos]].
   specialize (Go t IH i j ltac:(lia) ltac:(lia)). rewrite O, V, ld, <- Xs in Go.
   pose proof (mono i (S (X (S t) i)) (Z (S t) i) j ltac:(lia)) as Le. simpl in Le. lra. Qed.
 (* ------------------------------------------------------------------------------------------- how far ahead *)
@@ -214,7 +214,7 @@ Proof. intros M K1 J R; induction R as [|s s' R IH St]; [simpl; apply capacity; 
   destruct St as [i k _ [Kk F]|]; simpl; [|auto]. assert (k = O) as -> by lia. apply F; auto. Qed.
 (* {lem-tv_drf-whole} 2; one machine, positive demands d, each task of h adds r *)
 Theorem ahead_at_the_end P s i h y d r most : model P -> K P = 1%nat -> ends P s -> (i < n P)%nat -> (h < n P)%nat ->
-  (x s i < tasks P i)%nat -> floor P h y -> (forall g z j, need P g z j = d g j) -> (forall g j, 0 < d g j) ->
+  (x s i < tasks P i)%nat -> floor P h y -> (forall g z j, need P g z j = d g j) -> (∀ g < n P, ∀ j < m P, 0 < d g j) ->
   (forall z, G P h (S z) = G P h z + r) -> (∀ j < m P, d i j / d h j <= most) ->
   G P h (x s h) <= Rmax (G P i (x s i) + r) (G P h y) + r * most.
 Proof. intros M K1 [R E] I Hh U Fl Ne D Gr Mo. assert (r0 : 0 <= r) by (pose proof (G_grows P M h 0); rewrite Gr in H;
@@ -230,7 +230,7 @@ Proof. intros M K1 [R E] I Hh U Fl Ne D Gr Mo. assert (r0 : 0 <= r) by (pose pro
       destruct (IH U Rf) as [z [j [l [Z [B [J [L Le]]]]]]]. exists z, j, l.
       destruct (Nat.eqb_spec h g) as [->|]; rewrite Ne.
       + repeat split; auto. replace (S (x s g) - z)%nat with (S (x s g - z)) by lia. rewrite S_INR. lra.
-      + repeat split; auto. pose proof (D g j). lra.
+      + repeat split; auto. pose proof (D g (proj1 (proj1 T)) j J). lra.
     - destruct (Nat.eqb_spec i g) as [->|]; [|apply IH; auto]. destruct (dec_ex (m P) (fun j => c P 0 j < held s 0 j + d
       g j)) as [[j [J L]]|N]; [intros j; destruct (Rlt_dec (c P 0 j) (held s 0 j + d g j)); auto| |].
       + exists (x s h), j, (held s 0 j). rewrite Nat.sub_diag. simpl. repeat split; auto; [|lra].
@@ -240,7 +240,7 @@ Proof. intros M K1 [R E] I Hh U Fl Ne D Gr Mo. assert (r0 : 0 <= r) by (pose pro
         apply Rnot_lt_le; intros L; apply N; exists j; auto. }
   destruct (refused s i) eqn:Rf; [|exfalso; apply (E i); split; auto].
   destruct (Inv U eq_refl) as [z [j [l [Z [B [J [L Le]]]]]]]. pose proof (held_fits P s j M K1 J R).
-  specialize (Mo j J). pose proof (D h j). replace (x s h) with (z + (x s h - z))%nat by lia. rewrite Gz.
+  specialize (Mo j J). pose proof (D h Hh j J). replace (x s h) with (z + (x s h - z))%nat by lia. rewrite Gz.
   apply Rplus_le_compat; [auto|]. rewrite Rmult_comm. apply Rmult_le_compat_l; auto. apply Rle_trans with (2 := Mo).
   apply Rmult_le_reg_r with (d h j); auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra. Qed.
 (* {whole} thm-tv_drf-1-whole thm-tv_drf-2-whole lem-tv_drf-3 lem-tv_drf-whole *)
