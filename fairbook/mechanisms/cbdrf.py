@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.cbdrf_phase import (
-    IDLE,
     CreditRule,
     Grants,
     Terms,
@@ -35,7 +34,7 @@ from fairbook.mechanisms.cbdrf_phase import (
 from fairbook.mechanisms.pools import CreditPool
 from fairbook.mechanisms.readings import Engine, Grant, Held, Penalty, Ratio
 from fairbook.model.exact import fractions
-from fairbook.model.inputs import FloatArray, Names, as_capacities, as_tolerance, phased_demands
+from fairbook.model.inputs import IDLE, FloatArray, Names, as_capacities, as_tolerance, phased_demands
 from fairbook.model.instance import takes_instance
 from fairbook.model.phased import PhasedRun
 from fairbook.model.result import called

@@ -31,7 +31,10 @@ from fairbook.model.allocation import Allocation
 from fairbook.model.exact import fractions
 from fairbook.model.inputs import (
     FAR_APART,
+    IDLE,
     LARGEST,
+    NOTHING,
+    OWN,
     FloatArray,
     Names,
     as_capacities,
@@ -54,8 +57,6 @@ __all__ = ["CreditRule", "Grants", "grant_tasks", "grant_tasks_rule"]
 
 Array = NDArray[Any]
 
-#: What stops a node in place of a resource: not being there, nothing (the rule withholds what is free), its cap.
-IDLE, UNSTOPPED, OWN = -3, -2, -1
 #: A resource of which less than this part is left is used up.
 NEAR = 1e-12
 #: Credits this close to C_0, cap or floor, in parts of C_0, are set to it: after any realistic number of steps such as
@@ -119,7 +120,7 @@ def grant_phase(demands: Array, psi: Array, pool: Array, grant: str) -> Any:
     if grant == "scaled":  # equation (7); what is withheld lies idle, and then nothing stops anybody
         tasks = psi * drf_tasks
         idle = used_by(tasks, demands) < pool * (1 - NEAR)
-        stops = np.where((psi == 0) | idle[np.maximum(stops, 0)], UNSTOPPED, stops)
+        stops = np.where((psi == 0) | idle[np.maximum(stops, 0)], NOTHING, stops)
     elif grant == "weighted":  # a node without credit gets nothing
         weights = np.where(alone > 0, psi, 0)
         if weights.max() > 0:
@@ -143,9 +144,9 @@ def alone_in(demands: Array, pool: Array) -> tuple[Array, Array]:
         largest = 0 * pool[0]
         for j in range(len(pool) - 1, -1, -1):
             if demands[i, j] > 0:
-                stops[i] = j if pool[j] == 0 else max(stops[i], UNSTOPPED)
+                stops[i] = j if pool[j] == 0 else max(stops[i], NOTHING)
                 largest = max(largest, demands[i, j] / pool[j]) if pool[j] > 0 else largest
-        if stops[i] == UNSTOPPED:
+        if stops[i] == NOTHING:
             tasks[i] = 1 / largest
     return tasks, stops
 

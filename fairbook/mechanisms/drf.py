@@ -19,11 +19,14 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.kernels import kernel
-from fairbook.mechanisms.engines.whole_tasks import FITS, TIED, check_count, serve
+from fairbook.mechanisms.engines.whole_tasks import TIED, check_count, serve
 from fairbook.mechanisms.readings import Engine, Stuck
 from fairbook.model.allocation import Allocation
 from fairbook.model.exact import by_rule
 from fairbook.model.inputs import (
+    FITS,
+    NOTHING,
+    OWN,
     FloatArray,
     as_capacities,
     as_demands,
@@ -36,8 +39,6 @@ from fairbook.model.inputs import (
 from fairbook.model.instance import takes_instance
 
 __all__ = ["drf", "drf_by_task", "drf_by_task_rule", "drf_rule"]
-
-_UNSET = -2  # marks a user whom nothing has stopped yet
 
 
 def _rounds(demands: FloatArray, *_: Any) -> float:
@@ -62,21 +63,21 @@ def fill_bounded(
     need = demands * rate.reshape(n, 1)
     growth = np.zeros((n + 1, m), demands.dtype)  # of all who still rise, from a place in the order on
     left, level, first = capacities.copy(), 0 * rate[0], 0
-    stops[:] = _UNSET
+    stops[:] = NOTHING
     while first < n:
         for place in range(n - 1, first - 1, -1):
             i = order[place]
             for j in range(m):
-                growth[place, j] = growth[place + 1, j] + (need[i, j] if stops[i] == _UNSET else 0)
+                growth[place, j] = growth[place + 1, j] + (need[i, j] if stops[i] == NOTHING else 0)
         while first < n:  # bounds stop users for as long as no resource runs out
             i = order[first]
-            if stops[i] == _UNSET:
+            if stops[i] == NOTHING:
                 step = cap[i] - level
                 if step == np.inf or (growth[first] * step > left).any():
                     break
                 left = left - growth[first] * step
                 level = levels[i] = cap[i]
-                stops[i] = -1
+                stops[i] = OWN
             first += 1
         rises = growth[first]
         if not rises.any():
@@ -89,7 +90,7 @@ def fill_bounded(
         for place in range(first, n):
             i = order[place]
             for j in range(m):
-                if stops[i] == _UNSET and need[i, j] > 0 and left[j] == 0:
+                if stops[i] == NOTHING and need[i, j] > 0 and left[j] == 0:
                     levels[i], stops[i] = level, j
     apart = 1.0
     for j in range(m):
@@ -123,7 +124,7 @@ def drf_rule(
     levels, stops = np.empty(n, dtype=object), np.empty(n, dtype=np.int64)
     fill_bounded(needs, rate, pool, cap, np.argsort(cap, kind="stable"), levels, stops)
     ends = zip(bounds, levels, rate, stops.tolist(), strict=True)
-    return [most if j == -1 else level * x for most, level, x, j in ends], stops.tolist()
+    return [most if j == OWN else level * x for most, level, x, j in ends], stops.tolist()
 
 
 def drf_by_task_rule(
@@ -151,19 +152,19 @@ def drf_by_task_rule(
     size = capacities or [1] * m
     share = [[d / c for d, c in zip(row, size, strict=True)] for row in demands]
     per_task = [max(row) / w for row, w in zip(share, weights or [1] * n, strict=True)]
-    tasks, stops, waits = [*(running or [0] * n)], [_UNSET] * n, set(range(n))
+    tasks, stops, waits = [*(running or [0] * n)], [NOTHING] * n, set(range(n))
     left = [1 - sum(x * row[j] for x, row in zip(tasks, share, strict=True)) for j in range(m)]
 
     def stop(i: int) -> int:
         if max_tasks and max_tasks[i] is not None and tasks[i] + 1 > max_tasks[i]:
-            return -1
-        return next((j for j in range(m) if share[i][j] > left[j] + near), _UNSET)
+            return OWN
+        return next((j for j in range(m) if share[i][j] > left[j] + near), NOTHING)
 
     while waits:
         lowest = min(tasks[i] * per_task[i] for i in waits)
         i = min(i for i in waits if tasks[i] * per_task[i] <= lowest * (1 + near))
         stops[i] = stop(i)
-        if stops[i] == _UNSET:
+        if stops[i] == NOTHING:
             tasks[i] += 1
             left = [amount - x for amount, x in zip(left, share[i], strict=True)]
         elif stuck == "stop" and stops[i] >= 0:
@@ -256,7 +257,7 @@ def drf(
         rate = scaled / share.max(axis=1) if raw.ndim == 1 else 1 / (share / scaled).max(axis=1)
         cap, levels, stops = bounds / rate, np.empty(n), np.empty(n, dtype=np.int64)
         check_apart(fill_bounded(values, rate, pool, cap, np.argsort(cap, kind="stable"), levels, stops))
-        tasks = np.where(stops == -1, bounds, np.minimum(levels * rate, bounds))
+        tasks = np.where(stops == OWN, bounds, np.minimum(levels * rate, bounds))
     return Allocation(tasks, values, scaled, pool, bounds, stops, *names, given_weights=raw, exact=exact_fill)
 
 
@@ -274,7 +275,7 @@ def as_running(running: Any, share: FloatArray, bounds: FloatArray, users: Any) 
     return tasks
 
 
-def hand_out(
+def in_whole_tasks(
     mechanism: str,
     rule: Callable[..., Any],
     demands: Any,
@@ -369,4 +370,4 @@ def drf_by_task(
     array([4., 1.])
     """
     options: dict[str, Any] = {"running": running, "stuck": stuck, "stop": stuck == "stop"}
-    return hand_out("drf_by_task", drf_by_task_rule, demands, weights, capacities, max_tasks, engine, **options)
+    return in_whole_tasks("drf_by_task", drf_by_task_rule, demands, weights, capacities, max_tasks, engine, **options)

@@ -37,6 +37,7 @@ from fairbook.model.exact import fractions
 from fairbook.model.inputs import (
     FAR_APART,
     LARGEST,
+    OWN,
     FloatArray,
     Names,
     as_capacities,
@@ -60,8 +61,6 @@ __all__ = ["KarmaRun", "karma", "karma_phase", "karma_rule"]
 
 Array = NDArray[Any]
 
-#: What stops a user in place of a resource: its own bound, or the end of its credit.
-OWN = -1
 #: Parts of the pool, and levels, that rounding does not tell apart.
 NEAR = 1e-13
 

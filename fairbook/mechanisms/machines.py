@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fairbook.model.placement import FITS, Cell, Placement
+from fairbook.model.inputs import FITS
+from fairbook.model.placement import Cell, Placement
 
 
 class Machines:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairbook.mechanisms.drf import hand_out
+from fairbook.mechanisms.drf import in_whole_tasks
 from fairbook.mechanisms.readings import Engine, Ties
 from fairbook.model.allocation import Allocation
+from fairbook.model.inputs import NOTHING, OWN
 from fairbook.model.instance import takes_instance
 
 __all__ = ["sequential_minmax", "sequential_minmax_rule"]
@@ -35,14 +36,14 @@ def sequential_minmax_rule(
     share = [[d / c for d, c in zip(row, capacities or [1] * m, strict=True)] for row in demands]
     per_task = [max(row) / w for row, w in zip(share, weights or [1] * n, strict=True)]
     left, highest = [1 + 0 * per_task[0]] * m, 0 * per_task[0]
-    tasks, stops, able = [0] * n, [-2] * n, list(range(n))
+    tasks, stops, able = [0] * n, [NOTHING] * n, list(range(n))
     while able:
         for i in able:
             if max_tasks and max_tasks[i] is not None and tasks[i] + 1 > max_tasks[i]:
-                stops[i] = -1
+                stops[i] = OWN
             else:
-                stops[i] = next((j for j in range(m) if share[i][j] > left[j] + near), -2)
-        able = [i for i in able if stops[i] == -2]
+                stops[i] = next((j for j in range(m) if share[i][j] > left[j] + near), NOTHING)
+        able = [i for i in able if stops[i] == NOTHING]
         if able:
             after = {i: max(highest, (tasks[i] + 1) * per_task[i]) for i in able}
             tied = [i for i in able if after[i] <= min(after.values()) * (1 + near)]
@@ -108,4 +109,4 @@ def sequential_minmax(
     # the largest level never falls, so it is the user's own level after the task that counts: one task ahead
     options: dict[str, Any] = {"ties": ties, "ahead": 1.0, "sign": 1 if ties == "first" else -1}
     rule = sequential_minmax_rule
-    return hand_out("sequential_minmax", rule, demands, weights, capacities, max_tasks, engine, **options)
+    return in_whole_tasks("sequential_minmax", rule, demands, weights, capacities, max_tasks, engine, **options)

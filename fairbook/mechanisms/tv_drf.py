@@ -51,14 +51,14 @@ from typing import Any
 import numpy as np
 
 from fairbook.mechanisms.engines.nearest import DISTANCE, as_machines
-from fairbook.mechanisms.engines.tv_drf_alone import FITS, IDLE, SPLIT, amounts_alone, coefficients
+from fairbook.mechanisms.engines.tv_drf_alone import amounts_alone, coefficients
 from fairbook.mechanisms.engines.tv_drf_whole import as_users, hand_out
 from fairbook.mechanisms.readings import Alone, Engine, TvMethod, Unserved
 from fairbook.mechanisms.tv_drf_case import as_case, check_fluid, check_whole
 from fairbook.mechanisms.tv_drf_fluid import NEAR, Accounts, flow
 from fairbook.mechanisms.tv_drf_run import TvDrfRun
 from fairbook.model.exact import fractions
-from fairbook.model.inputs import LARGEST, check_switch
+from fairbook.model.inputs import FITS, IDLE, LARGEST, NOTHING, check_switch
 from fairbook.model.instance import takes_instance
 
 __all__ = ["TvDrfRun", "tv_drf", "tv_drf_rule"]
@@ -100,7 +100,7 @@ def heuristic(
         if not far:  # it no longer takes part in this period
             active.remove(i)
             short = task > free.sum(axis=0) + near * pool
-            accounts.bottlenecks[accounts.t, i] = short.argmax() if short.any() else SPLIT
+            accounts.bottlenecks[accounts.t, i] = short.argmax() if short.any() else NOTHING
             continue
         best = [k for k in far if far[k] == min(far.values())]
         k = next((k for h, k in wish.elements() if h == i and k in best), best[0])

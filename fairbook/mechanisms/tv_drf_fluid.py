@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairbook.mechanisms.engines.tv_drf_alone import DONE, IDLE
+from fairbook.model.inputs import IDLE, OWN
 
 #: A coefficient above 1 minus this is 1; what is left of a resource of the pool is none up to this part of it.
 NEAR = 1e-13
@@ -54,7 +54,7 @@ class Accounts:
         if not self.waits:
             self.left[:t] = 0
         self.left[t] = self.submitted[t]
-        self.bottlenecks[t] = np.where((self.left > 0).any(axis=0), DONE, IDLE)
+        self.bottlenecks[t] = np.where((self.left > 0).any(axis=0), OWN, IDLE)
         if not self.memory:
             self.past, self.level = self.past + self.level, self.level * 0
             self.used, self.owned = self.used * 0, self.owned * 0
@@ -142,7 +142,7 @@ def rise(left: Any, share: Any, lack: Any, owned: Any, near: Any) -> Pieces:
 
 
 def fill(pieces: Pieces, share: Any, slack: Any, near: Any) -> tuple[Any, Any]:
-    """Let the clock run until everyone is stopped: tasks of each piece, and the resource that stops each user or DONE.
+    """Let the clock run until everyone is stopped: tasks of each piece, and the resource that stops each user or OWN.
 
     A piece ``leads`` if a piece of its user that moves the clock comes with or after it, the one at ``to``; it stands
     ``still`` if that is another one, whose ``toll`` it then is part of. ``reach`` is the clock at which a user stops,
@@ -153,7 +153,7 @@ def fill(pieces: Pieces, share: Any, slack: Any, near: Any) -> tuple[Any, Any]:
     """
     user, group, count, begin, end, moving = pieces
     takes, which = count[:, None] * share[group, user], np.arange(len(user))
-    stops, reach = np.full(share.shape[1], DONE), np.full(share.shape[1], np.inf, dtype=takes.dtype)
+    stops, reach = np.full(share.shape[1], OWN), np.full(share.shape[1], np.inf, dtype=takes.dtype)
     moves = np.flatnonzero(moving)
     if not len(moves):
         return count * 0, stops

@@ -11,9 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.engines.tv_drf_alone import DONE, FITS, IDLE, SPLIT, amounts_alone, coefficients
+from fairbook.mechanisms.engines.tv_drf_alone import amounts_alone, coefficients
 from fairbook.model.allocation import Allocation
-from fairbook.model.inputs import FloatArray, Names, as_tolerance
+from fairbook.model.inputs import FITS, IDLE, NOTHING, OWN, FloatArray, Names, as_tolerance
 from fairbook.model.phased import PhasedRun
 from fairbook.model.result import called, labels_or_positions, position
 
@@ -23,7 +23,7 @@ class _Period(Allocation):
 
     def explain(self, user: Hashable) -> str:
         i = position(user, self.users)
-        if self.bottlenecks[i] == SPLIT:
+        if self.bottlenecks[i] == NOTHING:
             return f"{called(user)} runs {self.tasks[i]:.6g} tasks: there is no room for its next task."
         return super().explain(user)
 
@@ -130,9 +130,9 @@ class TvDrfRun(PhasedRun):
             ran = self.tasks[t] > 0
             demands = np.where(ran[:, None], self.amounts[t] / np.where(ran, self.tasks[t], 1.0)[:, None], demands)
         needs = demands[np.arange(len(stops)), np.maximum(stops, 0)] > 0
-        stops = np.where((stops == IDLE) & (demands > 0).any(axis=1), DONE, stops)
+        stops = np.where((stops == IDLE) & (demands > 0).any(axis=1), OWN, stops)
         full = (self.use[t] >= self.capacities * (1 - FITS))[np.maximum(stops, 0)]
-        stops = np.where((stops >= 0) & ~(needs & full), SPLIT, stops)  # in whole tasks nothing need be full
+        stops = np.where((stops >= 0) & ~(needs & full), NOTHING, stops)  # in whole tasks nothing need be full
         return _Period(
             self.tasks[t],
             demands,
@@ -187,9 +187,9 @@ class TvDrfRun(PhasedRun):
         stop = int(self.bottlenecks[t, i])
         if stop == IDLE:
             return f"{called(user)} has no tasks in period {t}."
-        if stop == DONE:
+        if stop == OWN:
             why = "it has no more"
-        elif stop == SPLIT:
+        elif stop == NOTHING:
             why = "the next fits on no machine, though the pool as a whole has room"
         elif self.machine_use is None:
             why = f"{called(self.resources[stop], 'resource')} is used up"
@@ -272,7 +272,7 @@ class TvDrfRun(PhasedRun):
         named, users = np.clip(stops, 0, len(total) - 1)[:, :, None], np.arange(len(self.weights))
         check((stops >= IDLE) & (stops < len(total)), "some bottleneck does not exist")
         check((stops == IDLE) == (most <= 0), "someone is wrongly said to have no tasks, or to have some")
-        check((stops != DONE) | (self.unserved <= slight), "someone has tasks left after all")
+        check((stops != OWN) | (self.unserved <= slight), "someone has tasks left after all")
         if self.machine_use is None:
             full = np.broadcast_to((share.sum(axis=1) >= 1 - rtol)[:, None], share.shape)
             needed = rate[following, users] > 0
@@ -281,15 +281,15 @@ class TvDrfRun(PhasedRun):
                 (needed, "a resource is said to stop someone whose next task does not need it"),
             ):
                 check((stops < 0) | np.take_along_axis(one, named, axis=2)[:, :, 0], text)
-            check(stops != SPLIT, "no machine is said to have room, and there is one pool")
+            check(stops != NOTHING, "no machine is said to have room, and there is one pool")
         else:
-            check((stops == IDLE) | (stops == DONE) | (self.unserved > 0), "someone is stopped without tasks left")
+            check((stops == IDLE) | (stops == OWN) | (self.unserved > 0), "someone is stopped without tasks left")
             free = np.broadcast_to(((total - self.use) / total)[:, None], share.shape)
             short = np.take_along_axis(rate[following, users] > free - rtol, named, axis=2)[:, :, 0]
             check((stops < 0) | short, "a resource is said to stop someone and suffices")
             room = (self.machines * (1 - rtol) - self.machine_use) / total
             fits = np.zeros(stops.shape, dtype=np.bool_)
-            for t, i in np.argwhere((stops >= 0) | (stops == SPLIT)):
+            for t, i in np.argwhere((stops >= 0) | (stops == NOTHING)):
                 fits[t, i] = (rate[following[t, i], i] <= room[t]).all(axis=1).any()
             check(~fits, "someone's next task fits on a machine")
         return found

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from fairbook.errors import InvalidInput
 from fairbook.kernels import INSIDE, compiles, kernel
 from fairbook.mechanisms.engines.largest_fraction import Found, Packer, largest_fraction, placed, rank
-from fairbook.mechanisms.engines.packing import FITS, pack
+from fairbook.mechanisms.engines.packing import pack
 from fairbook.mechanisms.readings import Engine, Fit, General, Load
 from fairbook.model.clusters import (
     RTOL,
@@ -51,7 +51,7 @@ from fairbook.model.clusters import (
     share_out,
 )
 from fairbook.model.exact import fractions
-from fairbook.model.inputs import as_whole, check_switch
+from fairbook.model.inputs import FITS, as_whole, check_switch
 from fairbook.model.instance import checks_choices
 
 __all__ = ["METHODS", "virtual_cluster", "virtual_cluster_rule"]

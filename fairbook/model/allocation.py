@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairbook.model.inputs import FloatArray, Names, as_tolerance
+from fairbook.model.inputs import IDLE, NOTHING, OWN, FloatArray, Names, as_tolerance
 from fairbook.model.result import Result, called, labelled, use_columns
 
 __all__ = ["Allocation", "used_up"]
@@ -104,7 +104,7 @@ class Allocation(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row a user: tasks, use of each resource, the dominant one and its share, level, bottleneck."""
-        reasons = {-1: "own bound", -2: "nothing", -3: "not present"}
+        reasons = {OWN: "own bound", NOTHING: "nothing", IDLE: "not present"}
         stops = [reasons.get(int(j)) or self.resources[j] for j in self.bottlenecks]
         return pd.DataFrame(
             {
@@ -128,7 +128,7 @@ class Allocation(Result):
         i, name = self._row(user), called(user)
         has, j = f"{name} runs {self.tasks[i]:.6g} tasks", int(self.bottlenecks[i])
         if j < 0:
-            why = {-1: "its own bound stops it", -2: "nothing stops it, but the mechanism gave it no more"}
+            why = {OWN: "its own bound stops it", NOTHING: "nothing stops it, but the mechanism gave it no more"}
             return f"{has}: {why[j]}." if j in why else f"{name} is not present."
         has += f" at level {self.levels[i]:.6g} (its share divided by its part of all weights)"
         resource = called(self.resources[j], "resource")
@@ -175,14 +175,14 @@ class Allocation(Result):
         if whole and (self.tasks != np.floor(self.tasks)).any():
             found.append("some tasks are not whole")
         for i, j in enumerate(self.bottlenecks.tolist()):
-            if not -2 - (self.rule == "credit") <= j < len(self.capacities):
+            if not (IDLE if self.rule == "credit" else NOTHING) <= j < len(self.capacities):
                 found.append(f"there is no resource {j} that could stop {self.users[i]}")
             elif self.rule == "credit" and j < 0:
-                if j == -3 and (self.tasks[i] != 0 or self.demands[i].any()):
+                if j == IDLE and (self.tasks[i] != 0 or self.demands[i].any()):
                     found.append(f"{self.users[i]} is said not to be present")
-            elif j == -2:
+            elif j == NOTHING:
                 found.append(f"nothing stops {self.users[i]}")
-            elif j == -1:
+            elif j == OWN:
                 if not self.tasks[i] >= self.max_tasks[i] * (1 - rtol):
                     found.append(f"{self.users[i]} is below its own bound")
             elif not (over[i, j] if whole else full[j] and self.demands[i, j] > 0) or (
@@ -213,7 +213,7 @@ def used_up(
     nothing stops it (bottleneck -2): with zero demands there may be such users, as only the lowest level is raised.
     """
     left = np.where(demands > 0, slack, np.inf)
-    bottlenecks = np.where(left.min(axis=1) <= 1e-9 * capacity, left.argmin(axis=1), -2)
+    bottlenecks = np.where(left.min(axis=1) <= 1e-9 * capacity, left.argmin(axis=1), NOTHING)
     return Allocation(
         tasks,
         demands,

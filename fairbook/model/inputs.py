@@ -25,6 +25,11 @@ __all__ = ["LARGEST", "SMALLEST", "as_capacities", "as_demands", "as_max_tasks",
 SMALLEST, LARGEST = 1e-75, 1e75
 #: Users whose parts of a resource, at one level, are further apart are not told apart by doubles.
 FAR_APART = 1e8
+#: A whole task, or an item, fits if it overdraws nothing by more than this part of it: ten tenths fill a unit.
+FITS = 1e-12
+#: What stops a user where no resource does: its own bound (tasks, claim, cap, credit); nothing, or no resource of the
+#: pool as a whole (there is room, but on no machine); that it is not there, or has no tasks; what is not known yet.
+OWN, NOTHING, IDLE, UNSET = -1, -2, -3, -4
 
 _MOST = 10**7  # users or resources that are only counted, not named
 

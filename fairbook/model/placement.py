@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.model.inputs import (
+    FITS,
     FloatArray,
     Named,
     Names,
@@ -38,9 +39,6 @@ from fairbook.model.result import Result, called, labelled, labels_or_positions,
 __all__ = ["Cell", "FluidPlacement", "Placement", "States", "as_cell", "machine_matrix"]
 
 IntArray = NDArray[np.int64]
-
-#: A task fits if it overdraws no resource of the machine by more than this part of it: ten tenths fill a unit.
-FITS = 1e-12
 
 #: Fractions of tasks come from a linear programme, whose solver is as precise as this.
 FLUID_RTOL = 1e-7

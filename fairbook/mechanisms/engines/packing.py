@@ -1,6 +1,6 @@
 """Pack sizes into bins of different capacities: what virtual clusters at a given fraction come down to.
 
-Everything works on whole numbers and on floats; a float bin is a hair larger than it is, see :data:`FITS`.
+Everything works on whole numbers and on floats; a float bin is a hair larger than it is, see ``FITS``.
 
 Four searches, each of which settles the question or leaves it to the next:
 
@@ -22,9 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.kernels import ALWAYS, INSIDE, kernel
-
-#: A float bin takes this part of its capacity more: thirds fill a unit.
-FITS = 1e-12
+from fairbook.model.inputs import FITS
 
 #: The list heuristics: how items are sorted, how bins are, and who is matched with whom.
 LISTS = tuple(

@@ -21,8 +21,8 @@ from fairbook.kernels import kernel
 from fairbook.mechanisms.engines.nearest import DISTANCE, ENTROPY, Machines, as_machines, build, move, nearest, tired
 from fairbook.mechanisms.engines.tournament import LAST, Fairness, Types, as_tree, by_tournament
 from fairbook.mechanisms.engines.turns import NOBODY, PLACED, STOP, Turns, put, tasks_to_come, turn
-from fairbook.model.inputs import FloatArray
-from fairbook.model.placement import FITS, MOST_TASKS, Cell, Placement
+from fairbook.model.inputs import FITS, FloatArray
+from fairbook.model.placement import MOST_TASKS, Cell, Placement
 from fairbook.progress import bar
 
 Key = Literal["first", "fairness", "fairness_empty_last", "fairness_after", "best_fit", "entropy"]

@@ -12,13 +12,7 @@ from typing import Any
 import numpy as np
 
 from fairbook.kernels import INSIDE, kernel
-from fairbook.model.inputs import LARGEST, FloatArray
-
-#: What stops a user in place of a resource: nothing yet, no tasks at all, no machine with room, all tasks are run.
-UNSET, IDLE, SPLIT, DONE = -4, -3, -2, -1
-
-#: A task fits if it leaves no resource of the machine below minus this part of its capacity: ten tenths fill a unit.
-FITS = 1e-12
+from fairbook.model.inputs import FITS, LARGEST, FloatArray
 
 
 @kernel(INSIDE, _nrt=False)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from fairbook.kernels import INSIDE, kernel
 from fairbook.mechanisms.engines.nearest import build, move, nearest, tired
-from fairbook.mechanisms.engines.tv_drf_alone import DONE, FITS, IDLE, SPLIT, UNSET, ratio
-from fairbook.model.inputs import FloatArray
+from fairbook.mechanisms.engines.tv_drf_alone import ratio
+from fairbook.model.inputs import FITS, IDLE, NOTHING, OWN, UNSET, FloatArray
 
 #: Tasks that the heuristic places between two looks at the keyboard: some milliseconds, with 10^5 machines a second.
 BLOCK = 1 << 13
@@ -162,7 +162,7 @@ def _take(stock: Any, at: Any, k: int, need: Any, i: int) -> None:
 
 @kernel(INSIDE, _nrt=False)
 def _missing(stock: Any, need: Any, i: int) -> int:
-    """Name the resource of which the pool as a whole has less left than the next task needs, or SPLIT."""
+    """Name the resource of which the pool as a whole has less left than the next task needs, or NOTHING."""
     _, left, _, total = stock
     for j in range(len(total)):
         some = 0.0
@@ -170,7 +170,7 @@ def _missing(stock: Any, need: Any, i: int) -> int:
             some += left[k, j]
         if some < need[i, j] - total[j] * FITS:
             return j
-    return SPLIT
+    return NOTHING
 
 
 @kernel(INSIDE, _nrt=False, forceinline=True)
@@ -256,7 +256,7 @@ def hand_out(
                     _write_down(users, i, t, amounts)
                     users.key[i] = np.inf
                 if users.held[i] <= 0.0:
-                    stops[t, i] = DONE
+                    stops[t, i] = OWN
                 _lift(users, i)
                 i = users.tree[1]
         for i in range(n):

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.kernels import INSIDE, kernel
-from fairbook.model.inputs import FloatArray
+from fairbook.model.inputs import FITS, NOTHING, OWN, FloatArray
 
-_UNSET = -2  # marks a user whom nothing has stopped yet
-FITS = 1e-12  # part of a resource by which a whole task may overdraw it
 #: Levels of whole tasks closer than this, relatively, are a tie: three tenths and the double 0.3 are.
 TIED = 1e-12
 MOST_TASKS = 1e8  # that are handed out one by one: some ten seconds
@@ -58,7 +56,7 @@ def serve(
     first who is stopped by a resource ends it. Returns what stops each user, -2 where nothing does.
     """
     n, m = share.shape
-    left, stops = np.empty(m), np.full(n, _UNSET)
+    left, stops = np.empty(m), np.full(n, NOTHING)
     per_task = np.array([share[i].max() for i in range(n)]) / weights
     left_over(tasks, share, left)
     queue = [((tasks[i] + ahead) * per_task[i], sign * i) for i in range(n)]
@@ -73,7 +71,7 @@ def serve(
         for at in tied:
             i = abs(at)
             if tasks[i] + 1.0 > bounds[i]:
-                stops[i] = -1
+                stops[i] = OWN
                 continue
             taken += 1
             if abs((share[i] - left).max() - FITS) <= taken * UNIT:  # subtractions drift: look again from scratch
@@ -81,7 +79,7 @@ def serve(
             for j in range(m - 1, -1, -1):
                 if share[i, j] > left[j] + FITS:
                     stops[i] = j
-            if stops[i] == _UNSET and going:
+            if stops[i] == NOTHING and going:
                 left -= share[i]
                 tasks[i] += 1.0
                 heapq.heappush(queue, ((tasks[i] + ahead) * per_task[i], at))
