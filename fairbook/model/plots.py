@@ -72,11 +72,13 @@ def plot(result: Any, ax: Axes | None = None) -> Axes:
     elif isinstance(result, PhasedRun):
         _lines(ax, getattr(result, result.drawn), result.users, result.step, result.drawn.replace("_", " "))
     else:
+        names = result.classes
         if isinstance(result, Placement):
-            parts, of = result.machine_utilisation, "machine"
+            parts, of, names = result.machine_utilisation, "machine", [names[k] for k in result.cell.machine_class]
         else:
-            parts, of = result.class_use / result.cell.class_capacities, "class of machines"
-        _filled(ax, parts, result.resources, of)
+            capacities = result.cell.class_capacities
+            parts, of = result.class_use / np.where(capacities > 0, capacities, 1), "class of machines"
+        _filled(ax, parts, result.resources, of, names)
     return ax
 
 
@@ -99,7 +101,7 @@ def _lines(ax: Axes, values: FloatArray, users: Sequence[Any], step: str, amount
     _legend(ax, users)
 
 
-def _filled(ax: Axes, parts: FloatArray, resources: Sequence[Any], of: str) -> None:
+def _filled(ax: Axes, parts: FloatArray, resources: Sequence[Any], of: str, names: Sequence[Any]) -> None:
     """Draw how full each machine is: side by side, or where there are many each resource from the fullest on."""
     many, wide = len(parts) > _BARS, 0.8 / len(resources)
     for j, name in enumerate(resources):
@@ -108,11 +110,12 @@ def _filled(ax: Axes, parts: FloatArray, resources: Sequence[Any], of: str) -> N
         else:
             middle = (j - (len(resources) - 1) / 2) * wide
             ax.bar(np.arange(len(parts)) + middle, parts[:, j], wide, color=_COLOURS[j % _NAMED], label=name)
-    ax.locator_params(axis="x", integer=True)
+    if not many:
+        ax.set_xticks(range(len(parts)), [str(name) for name in names], rotation=90 if len(parts) > 8 else 0)
     ax.set(xlabel=f"{of}, from the fullest on" if many else of, ylabel="part in use")
     _legend(ax, resources)
 
 
 def _legend(ax: Axes, names: Sequence[Any]) -> None:
     if len(names) <= _NAMED:
-        ax.legend(frameon=False)
+        ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=4)  # beside what is drawn
