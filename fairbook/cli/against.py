@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fairbook.cli.common import Refused, short
+from fairbook.cli.common import SAME, Refused, short
 from fairbook.cli.reports import Report
 from fairbook.cli.tables import Users
-
-_SAME = 1e-9  # shares and tasks that differ by no more than this part are the same
 
 
 def against_now(report: Report, users: Users, pool: pd.Series) -> None:
@@ -31,8 +29,8 @@ def against_now(report: Report, users: Users, pool: pd.Series) -> None:
     for i, needs in enumerate(demands > 0):
         could = (users.held[:, needs] / demands[i, needs]).min(axis=1, initial=np.inf)  # tasks on what each other holds
         could = np.minimum(could * weights[i] / weights, most[i])
-        envies.append(users.names[could.argmax()] if could.max() > could[i] * (1 + _SAME) else "")
-    differ = np.where(np.abs(fair - now) > _SAME * np.maximum(fair, now), fair - now, 0.0)
+        envies.append(users.names[could.argmax()] if could.max() > could[i] * (1 + SAME) else "")
+    differ = np.where(np.abs(fair - now) > SAME * np.maximum(fair, now), fair - now, 0.0)
     told = {"share now": now, "fair share": fair, "difference": differ, "envies": envies}
     report.comparisons.append(pd.DataFrame(told, pd.Index(users.names, name="user")))
     below, above = ([name for name, d in zip(users.names, sign * differ, strict=True) if d > 0] for sign in (1, -1))
@@ -46,7 +44,7 @@ def against_other(report: Report, other: Report) -> None:
     frame = pd.DataFrame({name: report.rows["tasks"], label: other.rows["tasks"]}, dtype=float)
     frame = frame.groupby(level="user", sort=False).sum()
     ours, theirs = frame.to_numpy().T
-    frame["gain"] = np.where(np.abs(theirs - ours) > _SAME * np.maximum(ours, theirs), theirs - ours, 0.0)
+    frame["gain"] = np.where(np.abs(theirs - ours) > SAME * np.maximum(ours, theirs), theirs - ours, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         frame["gain in %"] = np.where(frame["gain"] == 0, 0.0, 100 * frame["gain"] / ours)
     report.comparisons.append(frame)

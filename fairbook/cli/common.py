@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # No two ways to read the same digits, so that a cell of a hundred thousand of them is refused at once.
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+SAME = 1e-9  # shares and tasks that differ by no more than this part are the same
 _FORMULAS = {"=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"}
 
 

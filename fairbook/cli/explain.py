@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from fairbook.cli.common import Refused, few, short, shown
+from fairbook.cli.common import SAME, Refused, few, short, shown
 from fairbook.cli.given import Given
 from fairbook.errors import InvalidInput
 
 _MOST_SHAPES = 4  # of machines that are tried
 _MOST_NAMED = 3  # of users that would have more instead
-_SAME = 1e-9  # tasks that differ by no more than this part are the same
 
 
 def sentences(given: Given, result: Any, rows: Any, wanted: list[str]) -> dict[Any, str]:
@@ -40,7 +39,7 @@ def sentences(given: Given, result: Any, rows: Any, wanted: list[str]) -> dict[A
     def gains(more: Any, t: int) -> Any:
         """Tell what everyone has more then, and the names of those who gain most."""
         now, then = (frame[key].to_numpy(dtype=float)[t * n : (t + 1) * n] for frame in (rows, with_more(more)[1]))
-        gain = np.where(np.abs(then - now) > _SAME * np.maximum(now, then), then - now, 0.0)
+        gain = np.where(np.abs(then - now) > SAME * np.maximum(now, then), then - now, 0.0)
         most = np.argsort(-gain, kind="stable")[:_MOST_NAMED]
         return gain, ", ".join(users.names[i] for i in most if gain[i] > 0)
 

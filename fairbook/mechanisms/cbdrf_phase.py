@@ -35,6 +35,7 @@ from fairbook.model.inputs import (
     LARGEST,
     NOTHING,
     OWN,
+    Array,
     FloatArray,
     Names,
     as_capacities,
@@ -55,7 +56,6 @@ from fairbook.model.instance import check_choice, checks_choices
 
 __all__ = ["CreditRule", "Grants", "grant_tasks", "grant_tasks_rule"]
 
-Array = NDArray[Any]
 
 #: A resource of which less than this part is left is used up.
 NEAR = 1e-12

@@ -38,6 +38,7 @@ from fairbook.model.inputs import (
     FAR_APART,
     LARGEST,
     OWN,
+    Array,
     FloatArray,
     Names,
     as_capacities,
@@ -59,7 +60,6 @@ from fairbook.model.result import called
 
 __all__ = ["KarmaRun", "karma", "karma_phase", "karma_rule"]
 
-Array = NDArray[Any]
 
 #: Parts of the pool, and levels, that rounding does not tell apart.
 NEAR = 1e-13

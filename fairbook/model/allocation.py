@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairbook.model.inputs import IDLE, NOTHING, OWN, FloatArray, Names, as_tolerance
+from fairbook.model.inputs import FITS, IDLE, NOTHING, OWN, FloatArray, Names, as_tolerance
 from fairbook.model.result import Result, called, labelled, use_columns
 
 __all__ = ["Allocation", "used_up"]
@@ -170,7 +170,7 @@ class Allocation(Result):
         for i in np.flatnonzero((self.tasks < 0) | (self.tasks > self.max_tasks * (1 + rtol))).tolist():
             found.append(f"{self.users[i]} has {self.tasks[i]:.12g} tasks, outside 0 and its bound")
         full = used >= 1 - rtol
-        over = used + share > 1 + 1e-12  # one more task
+        over = used + share > 1 + FITS  # one more task
         whole = self.rule == "whole_tasks"
         if whole and (self.tasks != np.floor(self.tasks)).any():
             found.append("some tasks are not whole")

@@ -21,6 +21,7 @@ from fairbook.errors import InvalidInput
 from fairbook.kernels import kernel
 from fairbook.model.inputs import (
     FloatArray,
+    IntArray,
     Names,
     as_floats,
     as_number,
@@ -38,7 +39,6 @@ from fairbook.model.result import Result, called, labelled, labels_or_positions,
 
 __all__ = ["SPANS", "TURNED_AWAY", "Requests", "VirtualClusters", "as_requests", "share_each", "share_out"]
 
-IntArray = NDArray[np.int64]
 
 #: In place of a cluster: the user is on none, or on several.
 TURNED_AWAY, SPANS = -1, -2

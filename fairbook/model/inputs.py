@@ -33,7 +33,9 @@ OWN, NOTHING, IDLE, UNSET = -1, -2, -3, -4
 
 _MOST = 10**7  # users or resources that are only counted, not named
 
+Array = NDArray[Any]
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 Names = tuple[Hashable, ...]
 
 

@@ -21,6 +21,7 @@ from fairbook.errors import InvalidInput
 from fairbook.model.inputs import (
     FITS,
     FloatArray,
+    IntArray,
     Named,
     Names,
     as_demands,
@@ -38,7 +39,6 @@ from fairbook.model.result import Result, called, labelled, labels_or_positions,
 
 __all__ = ["Cell", "FluidPlacement", "Placement", "States", "as_cell", "machine_matrix"]
 
-IntArray = NDArray[np.int64]
 
 #: Fractions of tasks come from a linear programme, whose solver is as precise as this.
 FLUID_RTOL = 1e-7

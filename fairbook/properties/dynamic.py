@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from fairbook.errors import InvalidInput
 from fairbook.metrics import Run, check_steps, exchange_rates, largest_demands, level_blocks, level_rows
 from fairbook.model.allocation import Allocation
+from fairbook.model.inputs import Array
 from fairbook.model.result import labels_or_positions
 from fairbook.properties.finding import Finding, default_tolerance, ratio, show
 
@@ -34,7 +35,6 @@ __all__ = [
     "irrevocability",
 ]
 
-Array = NDArray[Any]
 Steps = Iterable[int] | None
 
 

@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.model.allocation import Allocation
 from fairbook.model.dynamic import DynamicAllocation
-from fairbook.model.inputs import as_demands, as_weights, as_whole
+from fairbook.model.inputs import Array, as_demands, as_weights, as_whole
 from fairbook.properties.finding import RTOL, Finding
 
 __all__ = ["claimed_tasks", "strategy_proofness", "true_tasks"]
 
-Array = NDArray[Any]
 Mechanism = Callable[..., Any]
 #: Demand claimed, shape (m,), by position of each liar.
 Claims = Mapping[int, Array]
