@@ -399,14 +399,11 @@ Lemma more_record r P y y' i c c' : model P -> (i < n P)%nat -> present P i = tr
   share r (with_record P i c) y i <= share r (with_record P i c') y' i.
 Proof. intros M I Hi C C1 L L'. assert (M1 : model (with_record P i c)) by (apply with_record_model; auto; lra).
   assert (M2 : model (with_record P i c')) by (apply with_record_model; auto; lra).
-  assert (Drf_same : forall r, (r = Drf \/ r = Scaled) -> levels r (with_record P i c) y ->
-  levels r (with_record P i c') y' -> y i = y' i).
-  { intros r0 R0 La Lb. assert (Lc : levels r0 (with_record P i c) y').
-    { destruct R0; subst r0; exact Lb. }
-    apply (same_levels r0 (with_record P i c)); auto. }
+  assert (same : levels Drf (with_record P i c) y -> levels Drf (with_record P i c) y' -> y i = y' i) by
+    (intros; apply (same_levels Drf (with_record P i c)); auto).
   destruct r.
-  - unfold share, weight; simpl; rewrite Hi. rewrite (Drf_same Drf) by auto; lra.
-  - unfold share; simpl; rewrite Hi, !Nat.eqb_refl. rewrite (Drf_same Scaled) by auto.
+  - unfold share, weight; simpl; rewrite Hi. rewrite same by auto; lra.
+  - unfold share; simpl; rewrite Hi, !Nat.eqb_refl. rewrite same by auto.
     pose proof (level_ge0 Scaled _ y' i L' I). nra.
   - unfold share, weight; simpl; rewrite Hi, !Nat.eqb_refl. destruct (Rle_lt_or_eq_dec 0 c ltac:(lra)) as [G|Z].
     2: { rewrite <- Z. pose proof (level_ge0 Weighted _ y' i L' I). nra. }
@@ -422,12 +419,11 @@ Proof. intros M I Hi C C1 L L'. assert (M1 : model (with_record P i c)) by (appl
   - assert (num : forall z, number (with_record P i z) = number P) by auto.
     assert (at_ : forall z, psi (with_record P i z) i = z) by (intros z; simpl; rewrite Nat.eqb_refl; auto).
     pose proof (number_ge1 P i I Hi). assert (0 < / number P) by (apply Rinv_0_lt_compat; lra).
-    assert (low : c < 1 -> share Capped (with_record P i c) y i = c / number P).
-    { intros B. rewrite capped_punished by (auto; rewrite at_; auto). rewrite at_, num; auto. }
-    assert (low' : c' < 1 -> share Capped (with_record P i c') y' i = c' / number P).
-    { intros B. rewrite capped_punished by (auto; rewrite at_; auto). rewrite at_, num; auto. }
+    assert (low : forall z v, model (with_record P i z) -> levels Capped (with_record P i z) v -> z < 1 ->
+      share Capped (with_record P i z) v i = z / number P).
+    { intros z v Mz Lz B. rewrite capped_punished by (auto; rewrite at_; auto). rewrite at_, num; auto. }
     destruct (Rle_lt_or_eq_dec c' 1 C1) as [B|E].
-    + rewrite low, low' by lra. unfold Rdiv; nra.
+    + rewrite !low by (auto; lra). unfold Rdiv; nra.
     + destruct (Rle_lt_or_eq_dec c 1 ltac:(lra)) as [B|E0].
       * rewrite low by auto. apply Rle_trans with (1 / number P); [unfold Rdiv; nra|].
         rewrite <- (num c'). apply capped_good; auto. rewrite at_; auto.

@@ -51,120 +51,78 @@ Proof. apply max_min_is_leximin. Qed.
 Theorem unique P y y' : feasible P y -> feasible P y' -> fair P y -> leximin P y' -> ∀ i < n P, y i = y' i.
 Proof. intros F F'; apply only_one; auto. Qed.
 (* ------------------------------------------------------------------------------------------------ existence *)
-(* Of finitely many lines that do not fall and lie at or below 1 at x, one that rises reaches 1 first. *)
-Lemma first_to_end K (c g : nat -> R) x : (∀ k < K, 0 <= g k /\ c k + g k * x <= 1) -> (∃ k < K, 0 < g k) -> exists z,
-  x <= z /\ (∀ k < K, c k + g k * z <= 1) /\ ∃ k < K, 0 < g k /\ c k + g k * z = 1.
-Proof. intros H S. destruct (least K (fun k => 0 < g k) (fun k => (1 - c k) / g k)) as [k [Kk [G L]]]; auto.
-  { intros k; destruct (Rlt_le_dec 0 (g k)); [left; auto|right; lra]. }
-  exists ((1 - c k) / g k). assert (E : c k + g k * ((1 - c k) / g k) = 1) by (field; lra).
-  destruct (H k Kk) as [_ Hk]. split; [|split; [|exists k; auto]].
-  - apply Rmult_le_reg_l with (g k); lra.
-  - intros q Q; destruct (H q Q) as [[Gq|Z] Hq]; [|rewrite <- Z in *; lra]. specialize (L q Q Gq); simpl in L.
-    assert (c q + g q * ((1 - c q) / g q) = 1) by (field; lra). apply Rmult_le_compat_l with (r := g q) in L; lra. Qed.
-Definition pick {p} (d : dec p) (i : nat) (x z : R) := if d i then x else z.
-
-(* Who has stopped keeps s, who rises is at x. *)
-Lemma pour P : model P -> forall fuel (p : nat -> Prop) (d : dec p) s x, (length (filter (fun i => if d i then false
-  else true) (seq 0 (n P))) <= fuel)%nat -> 0 <= x -> feasible P (fun i => pick d i (s i) x) -> (∀ i < n P, p i ->
-  s i <= x) -> (∀ i < n P, p i -> b P i = Some (s i) \/ ∃ j < m P, 0 < a P i j /\
-  use P (fun h => pick d h (s h) x) j = 1 /\ ∀ h < n P, 0 < a P h j -> p h /\ s h <= s i) -> exists y, feasible P y /\
-  certified P y.
-Proof. intros M; induction fuel as [|fuel IH]; intros p d s x Few X F Low Why.
-  all: set (y := fun i => pick d i (s i) x) in *.
-  all: destruct (Nat.eq_dec (length (filter (fun i => if d i then false else true) (seq 0 (n P)))) 0) as [Z|NZ];
-    [|try lia].
-  1, 2: exists y; split; [auto|]; intros i I.
-  1, 2: assert (all : ∀ h < n P, p h) by (intros h H; destruct (d h) as [|N] eqn:E; [auto|exfalso];
-    apply length_zero_iff_nil in Z; assert (Q : In h (filter (fun i => if d i then false else true) (seq 0 (n P))))
-    by (apply filter_In; split; [apply in_seq; lia|rewrite E; auto]); rewrite Z in Q; destruct Q).
-  1, 2: assert (ys : ∀ h < n P, y h = s h) by (intros h H; unfold y, pick; destruct (d h); [auto|specialize (all h H);
-    tauto]).
-  1, 2: rewrite ys by auto; destruct (Why i I (all i I)) as [E|[j [J [A [U H]]]]]; [left; auto|right; exists j;
-    repeat split; auto].
-  1, 2: intros h Hh Ah; rewrite !ys by auto; apply H; auto.
-  (* the next thing that ends: a resource, or somebody's bound *)
-  set (r := fun i => pick d i 0 1). set (c := fun k => if lt_dec k (m P) then Σ i < n P, a P i k * pick d i (s i)
-  0 else match b P (k - m P) with Some u => if d (k - m P)%nat then 0 else 1 - u | None => 0 end).
-  set (g := fun k => if lt_dec k (m P) then Σ i < n P, a P i k * r i else match b P (k - m P)
-  with Some u => if d (k - m P)%nat then 0 else 1 | None => 0 end).
-  assert (split_use : forall z j, use P (fun i => pick d i (s i) z) j = (Σ i < n P, a P i j * pick d i (s i) 0)
-  + (Σ i < n P, a P i j * r i) * z). { intros z j; unfold use; rewrite <- sum_mul, <- sum_plus; apply sum_ext;
-  intros i _; unfold r, pick; destruct (d i); lra. } assert (some : ∃ i < n P, ~ p i).
-  { destruct (filter (fun i => if d i then false else true) (seq 0 (n P))) as [|i t] eqn:E; [simpl in NZ; lia|].
-    assert (Q : In i (filter (fun i => if d i then false else true) (seq 0 (n P)))) by (rewrite E; left; auto).
-    apply filter_In in Q as [Q D]; apply in_seq in Q; exists i; split; [lia|]. destruct (d i); [discriminate|auto]. }
-  destruct F as [F0 [Fb Fu]]. assert (r0 : forall i, 0 <= r i) by (intros i; unfold r, pick; destruct (d i); lra).
-  destruct (first_to_end (m P + n P) c g x) as [z [Xz [Hz [k [Kk [Gk Ek]]]]]].
-  { intros k Kk; unfold c, g; destruct (lt_dec k (m P)) as [L|L].
-    - split; [apply sum_ge0; intros; apply Rmult_le_pos; [apply rate_ge0; auto|auto]|rewrite <- split_use; apply Fu;
-      auto].
-    - destruct (b P (k - m P)) as [u|] eqn:E; [|lra]. specialize (Fb (k - m P)%nat ltac:(lia)); rewrite E in Fb;
-      unfold y, pick in Fb. simpl in Fb; destruct (d (k - m P)%nat); lra. }
-  { destruct some as [i [I N]]. destruct (Rle_lt_or_eq_dec _ _ (weight_ge0 P M i I)) as [W|W].
-    - destruct (dominant P M i I) as [j [J D]]; exists j; split; [lia|]. unfold g.
-      destruct (lt_dec j (m P)); [|lia]. apply sum_gt0 with i; auto.
-      + intros; apply Rmult_le_pos; [apply rate_ge0; auto|auto].
-      + rewrite D; unfold r, pick; destruct (d i); [tauto|lra].
-    - exists (m P + i)%nat; split; [lia|]. unfold g. destruct (lt_dec (m P + i) (m P)); [lia|].
-      replace (m P + i - m P)%nat with i by lia. rewrite (weightless P M i I) by auto. destruct (d i); [tauto|lra]. }
-  set (t := fun i => pick d i (s i) z). set (done := fun i => p i \/ b P i = Some z \/ ∃ j < m P, 0 < a P i j /\
-  use P t j = 1). assert (D' : dec done).
-  { intros i; unfold done. destruct (d i) as [|N]; [left; auto|]. assert (B : {b P i = Some z} + {b P i <> Some z}).
-    { destruct (b P i) as [u|]; [|right; discriminate]. destruct (Req_EM_T u z) as [->|Q]; [left; auto|right;
-    congruence]. } destruct B as [B|B]; [left; auto|]. assert (S : {∃ j < m P, 0 < a P i j /\
-    use P t j = 1} + {~ ∃ j < m P, 0 < a P i j /\ use P t j = 1}).
-    { apply (dec_ex (m P) (fun j => 0 < a P i j /\ use P t j = 1)). intros j.
-      destruct (Rlt_dec 0 (a P i j)), (Req_EM_T (use P t j) 1); [left; auto|right..]; tauto. }
-    destruct S as [S|S]; [left; auto|right; intros [|[|]]; auto]. }
-  assert (same : forall i, pick D' i (t i) z = t i).
-  { intros i; unfold t, pick. destruct (D' i) as [|N]; [auto|]. destruct (d i); [exfalso; apply N; left; auto|auto]. }
-  assert (useS : forall j, use P (fun h => pick D' h (t h) z) j = use P t j) by (intros j; unfold use; apply sum_ext;
-  intros; rewrite same; auto). apply (IH done D' t z).
-  - (* one more has stopped *) assert (new : ∃ i < n P, ~ p i /\ done i).
-    { unfold c, g in *; destruct (lt_dec k (m P)) as [L|L].
-      - rewrite <- split_use in Ek. apply sum_gt0_inv in Gk as [i [I G]]. exists i; split; [auto|].
-        unfold r, pick in G; destruct (d i) as [|N]; [lra|]. split; [auto|].
-        right; right; exists k; repeat split; auto; lra.
-      - destruct (b P (k - m P)) as [u|] eqn:E; [|lra]. destruct (d (k - m P)%nat) as [|N]; [lra|].
-        exists (k - m P)%nat; repeat split; [lia|auto|]. right; left; rewrite E; f_equal; lra. }
-    destruct new as [i [I [N Di]]]. assert (Lt : (length (filter (fun i => if D' i then false else true) (seq 0 (n P)))
-    < length (filter (fun i => if d i then false else true) (seq 0 (n P))))%nat).
-    { apply filter_lt with i; [| apply in_seq; lia| destruct (D' i); tauto | destruct (d i); tauto].
-    intros h _; destruct (D' h) as [|Nh]; [discriminate|]. destruct (d h); [exfalso; apply Nh; left; auto|auto]. } lia.
-  - lra.
-  - split; [|split]; intros i I; [| |rewrite useS].
-    1, 2: rewrite same; unfold t, pick; specialize (F0 i I); specialize (Fb i I); unfold y, pick in F0, Fb;
-      destruct (d i); auto; try lra.
-    + destruct (b P i) as [u|] eqn:E; simpl; auto. specialize (Hz (m P + i)%nat ltac:(lia)). unfold c, g in Hz.
-      destruct (lt_dec (m P + i) (m P)); [lia|]. replace (m P + i - m P)%nat with i in Hz by lia. rewrite E in Hz.
-      destruct (d i); [tauto|lra].
-    + unfold t; rewrite split_use. specialize (Hz i ltac:(lia)). unfold c, g in Hz; destruct (lt_dec i (m P));
-      [auto|lia].
-  - intros i I _; unfold t, pick; destruct (d i) as [Pi|]; [specialize (Low i I Pi); lra|lra].
-  - intros i I Di. assert (ti : t i <= z) by (unfold t, pick; destruct (d i) as [Pi|]; [specialize (Low i I Pi);
-    lra|lra]). destruct (d i) as [Pi|N].
-    + assert (Ti : t i = s i) by (unfold t, pick; destruct (d i); tauto). rewrite Ti.
-      destruct (Why i I Pi) as [E|[j [J [A [U H]]]]]; [left; auto|right; exists j; repeat split; auto].
-      * rewrite useS, <- U. unfold use; apply sum_ext; intros h Hh. destruct (Req_dec (a P h j) 0) as [->|Ah]; [lra|].
-        pose proof (rate_ge0 P M h j). destruct (H h Hh ltac:(lra)) as [Ph _]. unfold t, y, pick; destruct (d h); tauto.
-      * left; apply H; auto.
-      * destruct (H h H0 H1) as [Ph L]. unfold t, pick; destruct (d h); [auto|tauto].
-    + assert (Ti : t i = z) by (unfold t, pick; destruct (d i); tauto).
-      destruct Di as [|[B|[j [J [A U]]]]]; [tauto|left; rewrite Ti; auto|right; exists j; repeat split; auto].
-      * rewrite useS; auto.
-      * right; right; exists j; auto.
-      * rewrite Ti. unfold t, pick; destruct (d h) as [Ph|]; [specialize (Low h H Ph); lra|lra]. Qed.
+(* Those in s rise together by z, with which a resource q runs out first; its users stop, the others go on. *)
+Lemma pour K N (A : nat -> nat -> R) : (forall k i, 0 <= A k i) -> (∀ i < N, ∃ k < K, 0 < A k i) ->
+  forall fuel (s : nat -> bool) C, (length (filter s (seq 0 N)) < fuel)%nat -> (∀ k < K, 0 <= C k) -> exists y,
+  (forall i, 0 <= y i /\ (s i = false -> y i = 0)) /\ (∀ k < K, (Σ i < N, A k i * y i) <= C k) /\
+  ∀ i < N, s i = true -> ∃ k < K, 0 < A k i /\ (Σ h < N, A k h * y h) = C k /\ ∀ h < N, 0 < A k h -> y h <= y i.
+Proof. intros A0 some; induction fuel as [|fuel IH]; intros s C Few C0; [lia|].
+  destruct (dec_ex N (fun i => s i = true)) as [[g [G Sg]]|no]; [intros i; apply Bool.bool_dec| |].
+  2: { exists (fun _ => 0). split; [intros; lra|split; [|intros i I S; destruct no; exists i; auto]].
+    intros k Kk; rewrite sum_zero by (intros; lra); auto. }
+  set (U := fun k => Σ i < N, if s i then A k i else 0). assert (U0 : forall k, 0 <= U k) by (intros k; apply sum_ge0;
+  intros i _; destruct (s i); [auto|lra]). destruct (least K (fun k => 0 < U k) (fun k => C k / U k)) as [q [Q [Uq L]]].
+  { intros k; destruct (Rlt_dec 0 (U k)); auto. } { destruct (some g G) as [k [Kk Ak]]; exists k; split; [auto|].
+  apply sum_gt0 with g; auto; [intros i _; destruct (s i); [auto|lra]|rewrite Sg; auto]. }
+  set (z := C q / U q) in *. assert (z0 : 0 <= z) by (apply Rmult_le_pos; [auto|apply Rlt_le, Rinv_0_lt_compat; auto]).
+  assert (Ez : z * U q = C q) by (unfold z; field; lra). assert (Le : ∀ k < K, 0 <= C k - z * U k).
+  { intros k Kk. destruct (U0 k) as [Uk|Z]; [|rewrite <- Z; specialize (C0 k Kk); lra]. specialize (L k Kk Uk).
+    apply Rmult_le_compat_r with (r := U k) in L; [|lra]. replace (C k / U k * U k) with (C k) in L by (field;
+    lra). lra. }
+  set (t := fun i => if Rlt_dec 0 (A q i) then false else s i).
+  destruct (IH t (fun k => C k - z * U k)) as [y [Y [F T]]]; auto.
+  { apply sum_gt0_inv in Uq as [i [I Gi]]. destruct (s i) eqn:Si; [|lra].
+    assert (length (filter t (seq 0 N)) < length (filter s (seq 0 N)))%nat; [|lia]. unfold t. apply filter_lt with i;
+    auto; [|apply in_seq; lia|destruct (Rlt_dec 0 (A q i)); tauto]. intros h _; destruct (Rlt_dec 0 (A q h));
+    [discriminate|auto]. }
+  assert (stopped : forall h, 0 < A q h -> y h = 0) by (intros h Ah; apply Y; unfold t; destruct (Rlt_dec 0 (A q h));
+  tauto). exists (fun i => y i + if s i then z else 0). assert (use : forall k, (Σ i < N, A k i * (y i + if s i then z
+  else 0)) = (Σ i < N, A k i * y i) + z * U k). { intros k; unfold U; rewrite (Rmult_comm z), <- sum_mul, <- sum_plus;
+  apply sum_ext; intros i _; destruct (s i); lra. } split; [|split].
+  - intros i; destruct (Y i) as [Y0 Yz]; split; [destruct (s i); lra|]. intros Si; unfold t in Yz; rewrite Si in *.
+    rewrite Yz by (destruct (Rlt_dec 0 (A q i)); auto). lra.
+  - intros k Kk; rewrite use; specialize (F k Kk); simpl in F; lra.
+  - intros i I Si. rewrite Si. destruct (Rlt_dec 0 (A q i)) as [Ai|Ni].
+    + exists q; rewrite use, Ez, sum_zero; [|intros h _; destruct (A0 q h) as [Ah|Z];
+      [rewrite stopped; auto|rewrite <- Z]; lra]. repeat split; auto; [lra|]. intros h _ Ah; rewrite !stopped by auto. destruct (s h); lra.
+    + destruct (T i I) as [k [Kk [Ak [E M]]]]; [unfold t; destruct (Rlt_dec 0 (A q i)); tauto|]. exists k; rewrite use.
+      repeat split; auto; [lra|]. intros h H Ah; specialize (M h H Ah); destruct (s h); lra. Qed.
 (* {thm-foundations-filling} there is a vector that progressive filling ends with:
    feasible, with a reason for everybody *)
 Theorem filling P : model P -> exists y, feasible P y /\ certified P y.
-Proof. intros M. apply (pour P M (n P) (fun _ => False) (fun _ => right (fun f : False => f)) (fun _ => 0) 0).
-  - rewrite <- (seq_length (n P) 0) at 2. induction (seq 0 (n P)); simpl; lia.
-  - lra.
-  - split; [intros; unfold pick; lra|split; [intros; apply bound_ge0; auto|]]. intros j J; unfold use, pick.
-    replace (Σ i < n P, a P i j * 0) with (Σ i < n P, 0 * a P i j) by (apply sum_ext; intros; lra).
-    rewrite sum_zero by (intros; lra). lra.
-  - tauto.
-  - tauto. Qed.
+Proof. intros M. (* the bound of user i is a resource, m + i, that only i needs *)
+  set (A := fun k i => if lt_dec k (m P) then a P i k else match b P i with
+    | Some _ => if Nat.eqb i (k - m P) then 1 else 0 | None => 0 end).
+  set (C := fun k => if lt_dec k (m P) then 1 else match b P (k - m P) with Some u => u | None => 0 end).
+  assert (own : forall y i u, (i < n P)%nat -> b P i = Some u -> (Σ h < n P, A (m P + i)%nat h * y h) = y i /\
+    A (m P + i)%nat i = 1 /\ C (m P + i)%nat = u).
+  { intros y i u I E; unfold A, C; destruct (lt_dec (m P + i) (m P)); [lia|]. replace (m P + i - m P)%nat with i by lia.
+    rewrite E, Nat.eqb_refl; repeat split. rewrite <- (sum_only (n P) i y) by auto. apply sum_ext; intros h _.
+    destruct (Nat.eqb_spec h i) as [->|]; [rewrite E|destruct (b P h)]; lra. }
+  assert (shared : forall y k, (k < m P)%nat -> (Σ h < n P, A k h * y h) = use P y k /\ C k = 1 /\
+    forall i, A k i = a P i k) by (intros y k Kk; unfold A, C, use; destruct (lt_dec k (m P)); [auto|lia]).
+  destruct (pour (m P + n P) (n P) A) with (s := fun _ : nat => true) (C := C) (fuel := S (n P)) as [y [Y [F T]]].
+  - intros k i; unfold A. destruct (lt_dec k (m P)); [apply rate_ge0; auto|].
+    destruct (b P i), (Nat.eqb i (k - m P)); lra.
+  - intros i I. destruct (weight_ge0 P M i I) as [W|W].
+    + destruct (dominant P M i I) as [k [K D]]; exists k; split; [lia|].
+      destruct (shared (fun _ => 0) k K) as [_ [_ ->]]. lra.
+    + exists (m P + i)%nat; split; [lia|]. destruct (own (fun _ => 0) i 0 I) as [_ [-> _]];
+      [apply weightless; auto|lra].
+  - apply le_n_S. rewrite <- (seq_length (n P) 0) at 2. induction (seq 0 (n P)); simpl; lia.
+  - intros k Kk; unfold C. destruct (lt_dec k (m P)); [lra|]. pose proof (bound_ge0 P M (k - m P) ltac:(lia)) as B.
+    destruct (b P (k - m P)); simpl in B; lra.
+  - exists y. split; [split; [|split]|]; intros i I.
+    + apply Y.
+    + destruct (b P i) as [u|] eqn:E; simpl; [|auto]. destruct (own y i u I E) as [S [_ V]].
+      specialize (F (m P + i)%nat ltac:(lia)). lra.
+    + destruct (shared y i I) as [S [V _]]. specialize (F i ltac:(lia)). lra.
+    + destruct (T i I eq_refl) as [k [Kk [G [E H]]]]. destruct (lt_dec k (m P)) as [L|L].
+      * right; exists k. destruct (shared y k L) as [S [V W]]. unfold bottleneck. rewrite <- S, <- W.
+        repeat split; auto; [lra|]. intros h Hh; rewrite <- W; auto.
+      * left. unfold A in G; destruct (lt_dec k (m P)); [lia|]. destruct (b P i) as [u|] eqn:B; [|lra].
+        destruct (Nat.eqb_spec i (k - m P)) as [Ei|]; [|lra]. replace k with (m P + i)%nat in E by lia.
+        destruct (own y i u I B) as [S [_ V]]. f_equal; lra. Qed.
 (* {thm-foundations-certificate} 3 implies 1 *)
 Theorem leximin_certified P y : model P -> feasible P y -> leximin P y -> certified P y.
 Proof. intros M F L. destruct (filling P M) as [y' [F' C']]. assert (E : ∀ i < n P, y' i = y i) by (apply unique;

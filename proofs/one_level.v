@@ -75,9 +75,7 @@ Proof. intros M [F [Hi|All]]; [left|auto]. destruct (Rle_lt_or_eq_dec _ _ F) as 
   assert (W : 0 <= sum (n P) (w P)) by (apply sum_ge0; intros i _; apply Rlt_le, M).
   set (e := (C P - used P (at_level P L)) / (sum (n P) (w P) + 1)). assert (E : 0 < e) by (apply Rdiv_lt_0_compat; lra).
   assert (Ee : e * (sum (n P) (w P) + 1) = C P - used P (at_level P L)) by (unfold e; field; lra).
-  assert (U : used P (at_level P (L + e)) <= used P (at_level P L) + sum (n P) (w P) * e).
-  { unfold used. rewrite <- sum_mul, <- sum_plus. apply sum_le; intros i _. pose proof (slowly P L e i E).
-  pose proof (proj1 (proj1 M i)). nra. } specialize (Hi (L + e) ltac:(lra)). nra. Qed.
+  pose proof (used_slowly P L e M E). specialize (Hi (L + e) ltac:(lra)). nra. Qed.
 Lemma one_level_max_min P L : model P -> level P L -> max_min (n P) (allowed P) (at_level P L).
 Proof. intros M Le y' [B' U'] i I G. destruct (all_handed_out P L M Le) as [Full|All].
   - destruct (exchange (n P) (fun h => w P h * y' h) (fun h => w P h * at_level P L h) i) as [h [H [_ Lt]]]; auto.
