@@ -286,7 +286,7 @@ def tv_drf(
         check_whole(case, placement)
     else:
         check_fluid(case, placement, engine == "plain")
-    found = by_task(case, placement) if whole and engine == "fast" else by_rule(case, engine == "plain")
+    found = by_task(case, placement) if whole and engine == "fast" else by_period(case, engine == "plain")
     beta = coefficients(found["amounts"], found["alone"])
     # what the fluid decides on is each period by itself where the past does not count
     decided = beta if whole or memory else coefficients(found["amounts"], found["alone"], False)
@@ -301,7 +301,7 @@ def tv_drf(
 # ------------------------------------------------------------------------------------------- worked out in one way
 
 
-def by_rule(case: dict[str, Any], exact: bool) -> dict[str, Any]:
+def by_period(case: dict[str, Any], exact: bool) -> dict[str, Any]:
     """Run :func:`tv_drf_rule`, in fractions of the doubles with parts that sum to 1, or in doubles."""
     whole, bounds = case["method"] == "heuristic", case["max_tasks"]
     demands, machines, weights, parts = (case[name] for name in ("demands", "machines", "weights", "contributions"))
