@@ -347,18 +347,15 @@ Proof. intros M [F C] D [g [G Hg]]. split.
     exfalso. assert (Bad : ∀ h < n P, present P h = true -> psi P h < 1). { intros h K Hh; pose proof (factor P M h).
     destruct (Rle_lt_or_eq_dec (psi P h) 1); [lra|auto|]. exfalso; apply no; exists h; auto. }
     set (used := fun j => Σ h < n P, if present P h then share Capped P y h * d P h j else 0).
+    assert (part : forall j h, (h < n P)%nat -> present P h = true -> share Capped P y h * d P h j < 1 * / number P).
+    { intros j h K Hh. rewrite (capped_punished P y) by (auto; split; auto). pose proof (Bad h K Hh).
+      pose proof (factor P M h). destruct (split_ok P h K Hh) as [_ N]. unfold Rdiv in *.
+      pose proof (demand_le1 P M h j); pose proof (demand_ge0 P M h j). assert (0 <= psi P h * / number P) by nra.
+      nra. }
     assert (slack : forall j, used j < 1).
     { intros j; unfold used. apply Rlt_le_trans with (Σ h < n P, if present P h then 1 * / number P else 0).
-      - apply sum_lt with g; auto; [intros h K|]; [destruct (present P h) eqn:Hh; [|lra]|rewrite Hg].
-        all: rewrite (capped_punished P y) by (auto; split; auto); unfold Rdiv.
-        + pose proof (Bad h K Hh); pose proof (factor P M h); pose proof (number_ge1 P h K Hh).
-          assert (0 < / number P) by (apply Rinv_0_lt_compat; lra).
-          pose proof (demand_le1 P M h j); pose proof (demand_ge0 P M h j). assert (0 <= psi P h * / number P) by nra.
-          assert (psi P h * / number P <= 1 * / number P) by nra. nra.
-        + pose proof (Bad g G Hg); pose proof (factor P M g); pose proof (number_ge1 P g G Hg).
-          assert (0 < / number P) by (apply Rinv_0_lt_compat; lra).
-          pose proof (demand_le1 P M g j); pose proof (demand_ge0 P M g j). assert (0 <= psi P g * / number P) by nra.
-          assert (psi P g * / number P < 1 * / number P) by nra. nra.
+      - apply sum_lt with g; auto; [intros h K; destruct (present P h) eqn:Hh; [apply Rlt_le|lra]|rewrite Hg];
+        apply part; auto.
       - apply Req_le. transitivity (Σ h < n P, (if present P h then 1 else 0) * / number P); [apply sum_ext; intros;
         destruct (present P i); lra|]. rewrite sum_mul. fold (number P). pose proof (number_ge1 P g G Hg). field; lra. }
     destruct (small_step (m P) (fun j e => used j + e <= 1)) as [e [E Ok]].

@@ -169,7 +169,7 @@ Proof. unfold accepted_run; rewrite andb_true_iff; intros [Us Ev].
   split; [auto|]. intros e [i Hi]. assert (E : (e < events h)%nat) by (destruct Hi as [_ [_ G]]; simpl in G; lia).
   apply (each _ _ e) in Ev; auto. rewrite orb_true_iff, negb_true_iff in Ev. destruct Ev as [Nb|Ev].
   { exfalso. assert (T : some (users h) (here h e) = true); [|congruence]. apply existsb_exists.
-    exists i; split; [apply in_seq; destruct Hi; simpl in *; lia|]. apply dmfa_srq.hereb_here; auto. apply Hi. }
+    exists i; split; [apply in_seq; destruct Hi; simpl in *; lia|]. apply dmfa_srq.hereb_here; auto. }
   rewrite andb_true_iff in Ev; destruct Ev as [F B]. split.
   - intros j J. rewrite <- useR, <- poolR. apply le_R. apply (each _ _ j F J).
   - apply one_of in B as [j [J B]]. rewrite andb_true_iff in B; destruct B as [Full B]. apply one_of in B as [g [G B]].

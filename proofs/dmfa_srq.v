@@ -67,8 +67,8 @@ Definition unweighted_pool P e := foundations.Pool (n P) (m P) (fun i j => if he
   (fun i => if hereb P e i then 1 else 0) (fun i => if hereb P e i then None else Some 0).
 Definition drf P y := foundations.feasible P y /\ foundations.fair P y.
 (* {end} *)
-Lemma hereb_here P e i : (i < n P)%nat -> hereb P e i = true <-> here P e i.
-Proof. intros I; unfold hereb, here. rewrite !Bool.andb_true_iff, Nat.leb_le, !Nat.ltb_lt. tauto. Qed.
+Lemma hereb_here P e i : hereb P e i = true <-> here P e i.
+Proof. unfold hereb, here. rewrite !Bool.andb_true_iff, Nat.leb_le, !Nat.ltb_lt. tauto. Qed.
 Lemma level_ge0 P M e i : 0 <= level P M e i.
 Proof. destruct e; simpl; apply Rmax_l. Qed.
 Lemma before_ge0 P M e i : 0 <= before P M e i.
@@ -129,13 +129,15 @@ Proof. intros Mo L; rewrite !use_needs; apply sum_le; intros i I; apply Rmult_le
 Lemma use_step P M e j x s : model P -> 0 <= s -> use P M e j (x + s) <= use P M e j x + s * Σ i < n P, needs P e i j.
 Proof. intros Mo S; rewrite !use_needs, Rmult_comm, <- sum_mul, <- sum_plus. apply sum_le; intros i I.
   pose proof (needs_ge0 P e i j Mo I). minmax. Qed.
+Lemma needs_here P e i j : here P e i -> needs P e i j = w P i * d P i j.
+Proof. intros H; apply hereb_here in H; unfold needs; rewrite H; auto. Qed.
 Lemma use_now P M e j : (Σ i < n P, needs P e i j * level P M e i) = use P M e j (M e).
 Proof. rewrite use_needs; apply sum_ext; intros i I; unfold needs; destruct (hereb P e i) eqn:E; [|lra].
   apply hereb_here in E as [_ E]; auto. rewrite level_step by lia; auto. Qed.
 (* {lem-dmfa_srq-use} the program and the use *)
 Theorem program_fits P M e x u : model P -> program P M e x u -> fits P M e x.
 Proof. intros Mo [U F] j J; apply Rle_trans with (2 := F j J). unfold use; apply sum_le; intros i I.
-  destruct (hereb P e i) eqn:E; [|lra]. apply hereb_here in E; auto. destruct (U i E) as [U1 U2].
+  destruct (hereb P e i) eqn:E; [|lra]. apply hereb_here in E. destruct (U i E) as [U1 U2].
   pose proof (demand_ge0 P Mo i j). unfold Rmax; destruct (Rle_dec x (before P M e i)); nra. Qed.
 (* {lem-dmfa_srq-use} {lem-dmfa_srq-1} and back: the formula solves the program *)
 Theorem fits_program P M e x : model P -> fits P M e x -> program P M e x (fun i => w P i * Rmax x (before P M e i)).
@@ -157,7 +159,7 @@ Proof. intros Mo; induction e as [|e IH]; intros R j J.
   - assert (Now : (Σ i < n P, needs P e i j * level P M e i) <= pool P e).
     { destruct (dec_ex (n P) (fun i => hereb P e i = true)) as [[i [I H]]|no]; [intros i; destruct (hereb P e i);
       auto| |].
-      - rewrite use_now. apply hereb_here in H; auto. destruct (R e (le_n _) (ex_intro _ i H)) as [F _]; apply F; auto.
+      - rewrite use_now. apply hereb_here in H. destruct (R e (le_n _) (ex_intro _ i H)) as [F _]; apply F; auto.
       - rewrite sum_zero; [apply sum_ge0; intros i I; destruct (came P i <=? e)%nat; [apply Rlt_le, brings; auto|lra]|].
         intros i I; unfold needs; destruct (hereb P e i) eqn:H; [exfalso; apply no; exists i; auto|lra]. }
     rewrite <- (pool_grows P e). apply Rle_trans with (2 := Rplus_le_compat_r _ _ _ Now).
@@ -170,7 +172,7 @@ Proof. intros Mo; induction e as [|e IH]; intros R j J.
     + apply Nat.eqb_neq in C. assert (He : here P e i) by (split; [auto|lia]).
       assert (1 <= M e) by (apply (R e (le_n _) (ex_intro _ i He)), IH; auto).
       assert (1 <= level P M e i) by (apply Rle_trans with (M e); [auto|apply level_lowest; lia]).
-      rewrite Rmax_right by lra. unfold needs. apply hereb_here in He; auto; rewrite He. nra. Qed.
+      rewrite Rmax_right, needs_here by (auto; lra). nra. Qed.
 (* {thm-dmfa_srq-2} {prop-dmfa_srq-stays} sharing incentive: no lowest level is below 1 *)
 Theorem sharing_incentive P M : model P -> runs P M -> forall e, (exists i, here P e i) -> 1 <= M e.
 Proof. intros Mo R e Sm. apply (R e Sm), one_fits; auto. Qed.
@@ -189,7 +191,7 @@ Proof. intros Mo R S. destruct (R e S) as [F L]. destruct (dec_ex (m P) (fun j =
   { intros j. destruct (Req_EM_T (use P M e j (M e)) (pool P e)) as [U|]; [|right; tauto].
     destruct (dec_ex (n P) (fun i => 0 < needs P e i j /\ before P M e i <= M e)) as [Y|N]; [|left; auto|right; tauto].
     intros i; destruct (Rlt_dec 0 (needs P e i j)), (Rle_dec (before P M e i) (M e)); [left; auto|right..]; tauto. }
-  { exists j, i. unfold needs in N; destruct (hereb P e i) eqn:E; [|lra]. apply hereb_here in E; auto.
+  { exists j, i. unfold needs in N; destruct (hereb P e i) eqn:E; [|lra]. apply hereb_here in E.
     pose proof (brings P Mo i I); pose proof (demand_ge0 P Mo i j). repeat split; auto; try apply E. nra. }
   exfalso. destruct (small_step (m P) (fun j s => use P M e j (M e + s) <= pool P e)) as [s [S0 Ok]].
   - intros j J. destruct (Rle_lt_or_eq_dec _ _ (F j J)) as [slack|full].
@@ -214,7 +216,7 @@ Theorem nothing_larger_fits P M e j i : model P -> (j < m P)%nat -> here P e i -
 Proof. intros Mo J I D B E x F. suppose G. specialize (F j J). rewrite <- E, !use_needs in F. revert F.
   apply Rlt_not_le, sum_lt with i; [|apply I|].
   - intros h H; apply Rmult_le_compat_l; [apply needs_ge0; auto|apply Rle_max_compat_r; lra].
-  - unfold needs. replace (hereb P e i) with true by (symmetry; apply hereb_here; [apply I|auto]).
+  - rewrite !needs_here by auto.
     pose proof (brings P Mo i (proj1 I)). rewrite !Rmax_left by lra. apply Rmult_lt_compat_l; auto. nra. Qed.
 (* {lem-dmfa_srq-1} with positive demands the optimal solution is the only one *)
 Theorem one_solution P M e u : model P -> runs P M -> (exists i, here P e i) -> positive_demands P e ->
@@ -222,18 +224,18 @@ Theorem one_solution P M e u : model P -> runs P M -> (exists i, here P e i) -> 
 Proof. intros Mo R S D [U F] i H. destruct (binding P M e Mo R S) as [j [h [J [_ [_ [_ E]]]]]].
   specialize (F j J); rewrite <- E in F. unfold use in F. assert (Le : ∀ k < n P, (if hereb P e k then w P k * d P k j *
   Rmax (M e) (before P M e k) else 0) <= (if hereb P e k then u k * d P k j else 0)).
-  { intros k K; destruct (hereb P e k) eqn:B; [|lra]. apply hereb_here in B; auto. destruct (U k B).
+  { intros k K; destruct (hereb P e k) eqn:B; [|lra]. apply hereb_here in B. destruct (U k B).
   specialize (D k j B J). minmax. } destruct H as [I C]. unfold units; rewrite level_step by lia.
   destruct (U i (conj I C)) as [U1 U2]. assert (Lo : w P i * Rmax (M e) (before P M e i) <= u i) by (minmax).
-  destruct (Rle_lt_or_eq_dec _ _ Lo) as [lt|]; [exfalso|auto]. assert (B : hereb P e i = true) by (apply hereb_here;
-  [auto|split; auto]). apply (Rlt_not_le _ _ (sum_lt (n P) _ _ i Le I ltac:(simpl; rewrite B;
+  destruct (Rle_lt_or_eq_dec _ _ Lo) as [lt|]; [exfalso|auto]. assert (B : hereb P e i = true) by
+  (apply hereb_here; split; auto). apply (Rlt_not_le _ _ (sum_lt (n P) _ _ i Le I ltac:(simpl; rewrite B;
   specialize (D i j (conj I C) J); nra))). exact F. Qed.
 Lemma largest_exists P M e : model P -> (exists i, here P e i) -> fits P M e 1 -> {x | largest P M e x}.
 Proof. intros Mo H F1. destruct (completeness (fun x => fits P M e x)) as [x [Up Least]]; [|exists 1; auto|].
   - destruct H as [i [I C]]. destruct (dominant P Mo i I) as [k [K D]]. exists (pool P e / w P i). intros x F.
     pose proof (brings P Mo i I) as W. apply Rmult_le_reg_r with (w P i); auto.
     unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. rewrite Rmult_1_r. apply Rle_trans with (2 := F k K).
-    rewrite use_needs. assert (B : hereb P e i = true) by (apply hereb_here; [auto|split; auto]).
+    rewrite use_needs. assert (B : hereb P e i = true) by (apply hereb_here; split; auto).
     apply Rle_trans with (needs P e i k * Rmax x (before P M e i)).
     + unfold needs; rewrite B, D. pose proof (Rmax_l x (before P M e i)). nra.
     + apply (sum_term (n P) (fun h => needs P e h k * Rmax x (before P M e h))); auto.
@@ -255,8 +257,8 @@ Proof. intros E. assert (U : forall z, fits P M e z <-> fits P M' e z); [|intros
 Lemma some_here P e : {exists i, here P e i} + {~ exists i, here P e i}.
 Proof. destruct (dec_ex (n P) (fun i => hereb P e i = true)) as [Y|N]; [intros i; destruct (hereb P e i);
   auto|left|right; intros [i H]; apply N].
-  - destruct Y as [i [I H]]; exists i; apply hereb_here; auto.
-  - exists i; split; [apply H|apply hereb_here; [apply H|auto]]. Qed.
+  - destruct Y as [i [_ H]]; exists i; apply hereb_here; auto.
+  - exists i; split; [apply H|apply hereb_here; auto]. Qed.
 Lemma run_until P : model P -> forall k, {M | ∀ e < k, (exists i, here P e i) -> largest P M e (M e)}.
 Proof. intros Mo; induction k as [|k [M R]]; [exists (fun _ => 0); lia|].
   destruct (some_here P k) as [S|N]; [destruct (largest_exists P M k Mo S (one_fits P M k Mo R)) as [x L]|set (x := 0)];
@@ -279,9 +281,9 @@ Theorem pareto_optimality P M e x u i : model P -> runs P M -> positive_demands 
   d P h j * u h <= x h j) -> here P e i -> u i <= units P M e i.
 Proof. intros Mo R D X H I. suppose G. destruct (binding P M e Mo R (ex_intro _ i I)) as [j [_ [J [_ [_ [_ E]]]]]].
   specialize (X j J). rewrite <- E, <- use_now in X. revert X; apply Rlt_not_le, sum_lt with i; [|apply I|].
-  - intros h K; unfold needs; destruct (hereb P e h) eqn:B; [|lra]. apply hereb_here in B; auto.
+  - intros h K; unfold needs; destruct (hereb P e h) eqn:B; [|lra]. apply hereb_here in B.
     destruct (H h B) as [U V]. specialize (V j J); specialize (D h j B J). unfold units in U. nra.
-  - unfold needs. replace (hereb P e i) with true by (symmetry; apply hereb_here; [apply I|auto]).
+  - unfold needs; rewrite (proj2 (hereb_here P e i)) by auto.
     destruct (H i I) as [_ V]. specialize (V j J); specialize (D i j I J). unfold units in G. nra. Qed.
 (* {thm-dmfa_srq-3} {prop-dmfa_srq-stays} whoever is envied came earlier and has gained nothing since *)
 Theorem envy P M e i h u : model P -> here P e i -> here P e h -> room P i (bundle P M e h) u ->
@@ -303,13 +305,13 @@ Proof. intros Mo Mq R R' en em same W S Less More. destruct (binding P M e Mo R 
   specialize (F j ltac:(lia)). rewrite <- use_now in F. rewrite <- use_now in E.
   assert (L : (Σ h < n P, needs P e h j * level P M e h) < Σ h < n P, needs Q e h j * level Q M' e h).
   { assert (eq : ∀ h < n P, hereb Q e h = hereb P e h).
-    { intros h H. apply Bool.eq_true_iff_eq. rewrite (hereb_here Q) by lia; rewrite (hereb_here P) by auto.
+    { intros h H. apply Bool.eq_true_iff_eq. rewrite !hereb_here.
     symmetry; apply same. } destruct (More i j I J) as [g [G Lt]]; auto; [rewrite level_step by apply I;
     apply Rmax_left; auto|]. apply sum_lt with g; [|apply G|].
-    - intros h H; unfold needs; rewrite eq by auto; destruct (hereb P e h) eqn:Hb; [|lra]. apply hereb_here in Hb; auto.
+    - intros h H; unfold needs; rewrite eq by auto; destruct (hereb P e h) eqn:Hb; [|lra]. apply hereb_here in Hb.
       specialize (Less h j Hb J); unfold bundle, units in Less; lra.
-    - unfold needs; rewrite eq by apply G. replace (hereb P e g) with true by (symmetry; apply hereb_here;
-      [apply G|auto]). unfold bundle, units in Lt; lra. }
+    - unfold needs; rewrite eq by apply G. rewrite (proj2 (hereb_here P e g)) by auto.
+      unfold bundle, units in Lt; lra. }
   rewrite <- en in L at 2. lra. Qed.
 (* {lem-dmfa_srq-count} Q is another run. Nobody less, the lowest more: impossible. *)
 Theorem nobody_less P Q M M' e : model P -> model Q -> runs P M -> runs Q M' -> n Q = n P -> m Q = m P ->
@@ -329,10 +331,10 @@ Proof. intros R R' [en [em A]]; induction e as [e IH] using lt_wf_ind; intros Ep
       destruct (A e ltac:(lia)) as [_ Ae]. destruct (Ae h (proj1 H)) as [_ [Ce _]]. lia. }
   assert (U : forall j x, (j < m P)%nat -> use Q M' e j x = use P M e j x).
   { intros j x J; unfold use; rewrite en; apply sum_ext; intros h H. destruct (A e Ep) as [_ Ah].
-    destruct (Ah h H) as [Hb [_ Dh]]. rewrite Hb; destruct (hereb P e h) eqn:E; [|auto]. apply hereb_here in E; auto.
+    destruct (Ah h H) as [Hb [_ Dh]]. rewrite Hb; destruct (hereb P e h) eqn:E; [|auto]. apply hereb_here in E.
     destruct (Dh E) as [-> Dj]. rewrite Dj, Bf by auto. auto. }
   destruct (A e Ep) as [Wq Ah]. destruct (Ah i (proj1 I)) as [Hb [Ci _]]. assert (Iq : here Q e i).
-  { apply hereb_here; [rewrite en; apply I|]. rewrite Hb; apply hereb_here; [apply I|auto]. }
+  { apply hereb_here; rewrite Hb; apply hereb_here; auto. }
   rewrite !level_step by (apply I || apply Iq). rewrite Bf by auto. f_equal.
   destruct (R e (ex_intro _ i I)) as [F L], (R' e (ex_intro _ i Iq)) as [F' L'].
   apply Rle_antisym; [apply L|apply L']; intros j J; [rewrite <- U, <- Wq by auto; apply F'; lia|]. rewrite em in J.
@@ -488,7 +490,7 @@ Lemma static_use P e x : model P ->
   (exists u, static_program P e x u) <-> ∀ j < m P, (Σ i < n P, needs P e i j) * x <= pool P e.
 Proof. intros Mo; split.
   - intros [u [U F]] j J. apply Rle_trans with (2 := F j J). rewrite <- sum_mul; apply sum_le; intros i I. unfold needs.
-    destruct (hereb P e i) eqn:E; [|lra]. apply hereb_here in E; auto. specialize (U i E).
+    destruct (hereb P e i) eqn:E; [|lra]. apply hereb_here in E. specialize (U i E).
     pose proof (demand_ge0 P Mo i j). nra.
   - intros F; exists (fun i => x * w P i); split; [intros; lra|]. intros j J. apply Rle_trans with (2 := F j J).
     rewrite <- sum_mul; apply Req_le, sum_ext; intros i I; unfold needs; destruct (hereb P e i); lra. Qed.
@@ -503,8 +505,8 @@ Proof. intros Mo H. pose proof (pool_gt0 P e Mo H) as W. destruct H as [g [G Hg]
   destruct (dominant P Mo g G) as [k [K D]]. set (S := fun j => Σ i < n P, needs P e i j).
   destruct (least (m P) (fun j => 0 < S j) (fun j => pool P e / S j)) as [j [J [Sj L]]].
   { intros j; destruct (Rlt_dec 0 (S j)); auto. }
-  { exists k; split; [auto|]. apply sum_gt0 with g; auto; [intros; apply needs_ge0; auto|]. unfold needs.
-    replace (hereb P e g) with true by (symmetry; apply hereb_here; [auto|split; auto]). rewrite D.
+  { exists k; split; [auto|]. apply sum_gt0 with g; auto; [intros; apply needs_ge0; auto|].
+    rewrite needs_here, D by (split; auto).
     pose proof (brings P Mo g G). lra. }
   assert (E : S j * (pool P e / S j) = pool P e) by (field; lra). exists (pool P e / S j).
   assert (F : ∀ l < m P, S l * (pool P e / S j) <= pool P e).
@@ -559,16 +561,15 @@ Proof. intros Mo D G Op y. pose proof (drf_pool_model P e Mo G) as DM; pose proo
   { intros i H. destruct (Rle_lt_or_eq_dec _ _ (U i H)) as [lt|]; [exfalso|auto].
     apply (Rlt_not_le (Σ h < n P, if hereb P e h then u h * d P h j else 0) (pool P e)); [|apply F; auto].
     rewrite <- E, <- sum_mul. apply sum_lt with i; [|apply H|].
-    - intros h Hn; unfold needs; destruct (hereb P e h) eqn:B; [|lra]. apply hereb_here in B; auto.
+    - intros h Hn; unfold needs; destruct (hereb P e h) eqn:B; [|lra]. apply hereb_here in B.
       specialize (U h B); specialize (D h j B J); nra.
-    - unfold needs. replace (hereb P e i) with true by (symmetry; apply hereb_here; [apply H|auto]).
-      specialize (D i j H J); nra. }
+    - unfold needs; rewrite (proj2 (hereb_here P e i)) by auto. specialize (D i j H J); nra. }
   assert (Ey : ∀ i < n P, y i = if hereb P e i then x else 0). { intros i I; unfold y; destruct (hereb P e i) eqn:B;
-  [|auto]. apply hereb_here in B; auto. rewrite Eu by auto. field. apply Rgt_not_eq, brings; auto. }
+  [|auto]. apply hereb_here in B. rewrite Eu by auto. field. apply Rgt_not_eq, brings; auto. }
   assert (Uy : forall k, foundations.use (drf_pool P e) y k = (Σ i < n P, needs P e i k) * x / pool P e).
   { intros k; unfold foundations.use, Rdiv; simpl. rewrite <- !sum_mul. apply sum_ext; intros i I. rewrite Ey by auto.
     unfold needs, Rdiv; destruct (hereb P e i); lra. }
-  split; [intros i H; rewrite Ey by apply H; apply hereb_here in H as ->; [auto|apply H]|split; [split; [|split]|]].
+  split; [intros i H; rewrite Ey by apply H; apply hereb_here in H as ->; auto|split; [split; [|split]|]].
   - intros i I; rewrite Ey by auto; destruct (hereb P e i); lra.
   - intros i I; rewrite Ey by auto; simpl; destruct (hereb P e i); simpl; [auto|lra].
   - intros k K; rewrite Uy. apply Rmult_le_reg_r with (pool P e); auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra.
@@ -577,7 +578,7 @@ Proof. intros Mo D G Op y. pose proof (drf_pool_model P e Mo G) as DM; pose proo
     destruct (hereb P e i) eqn:B; [right|left; auto]. exists j.
     split; [auto|split; [|split]].
     + rewrite Uy, E; field; lra.
-    + simpl; unfold needs; rewrite B. apply hereb_here in B; auto. specialize (D i j B J). pose proof (brings P Mo i I).
+    + simpl; unfold needs; rewrite B. apply hereb_here in B. specialize (D i j B J). pose proof (brings P Mo i I).
       unfold Rdiv; apply Rmult_lt_0_compat; [nra|apply Rinv_0_lt_compat; auto].
     + intros h K _; rewrite !Ey, B by auto; destruct (hereb P e h); lra. Qed.
 (* {prop-dmfa_srq-static} equal contributions: weighted DRF is DRF, with levels counted by another unit *)

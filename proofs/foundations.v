@@ -84,7 +84,8 @@ Proof. intros A0 some; induction fuel as [|fuel IH]; intros s C Few C0; [lia|].
   - intros k Kk; rewrite use; specialize (F k Kk); simpl in F; lra.
   - intros i I Si. rewrite Si. destruct (Rlt_dec 0 (A q i)) as [Ai|Ni].
     + exists q; rewrite use, Ez, sum_zero; [|intros h _; destruct (A0 q h) as [Ah|Z];
-      [rewrite stopped; auto|rewrite <- Z]; lra]. repeat split; auto; [lra|]. intros h _ Ah; rewrite !stopped by auto. destruct (s h); lra.
+      [rewrite stopped; auto|rewrite <- Z]; lra]. repeat split; auto; [lra|]. intros h _ Ah; rewrite !stopped by auto.
+      destruct (s h); lra.
     + destruct (T i I) as [k [Kk [Ak [E M]]]]; [unfold t; destruct (Rlt_dec 0 (A q i)); tauto|]. exists k; rewrite use.
       repeat split; auto; [lra|]. intros h H Ah; specialize (M h H Ah); destruct (s h); lra. Qed.
 (* {thm-foundations-filling} there is a vector that progressive filling ends with:

@@ -123,7 +123,6 @@ Module Turns.
 Import gdrf_queue.
 (* two users, 1 and 3: a slot each, both VMs are placed; then the first has both slots of round 2 *)
 Definition two := Queue 2 (fun i => match i with O => 1 | _ => 3 end) (fun _ => None) (fun i => i).
-Definition on (x y : nat) (i : nat) := match i with O => x | 1%nat => y | _ => O end.
 Definition acts (t : nat) := match t with O => (0,0,0,0) | 1 => (1,0,0,0) | 2 => (1,1,0,0) | 3 => (1,1,1,0) |
   4 => (1,1,1,1) | 5 => (2,1,1,1) | _ => (3,1,1,1) end%nat.
 Definition day t := match t with O => begin | _ => let '(x, y, v, z) := acts t in State (match t with 1%nat => one_more

@@ -165,9 +165,10 @@ Proof. intros H V O Pp A E t. assert (Go : forall t, (forall i j, (i < N)%nat ->
    and alone to Z t i *)
 Theorem waiting_no_less_in_whole (P : nat -> period) (s : nat -> state) (d : nat -> nat -> nat -> R) (X Z : nat ->
   nat -> nat) p N J : (forall t, model (P t) /\ K (P t) = 1%nat /\ n (P t) = N /\ m (P t) = J) ->
-  (∀ i < N, forall z, ∃ j < J, 0 < d i z j) -> (forall i z j, 0 <= d i z j) -> (forall t i y j, need (P t) i y j = d i (X t i
-  + y)%nat j) -> (forall t i j, used (P t) i j = Σ z < X t i, d i z j) -> (forall t i j, owned (P t) i j = Σ z < Z (S t)
-  i, d i z j) -> (forall i, X 0%nat i = O /\ Z 0%nat i = O) -> (forall t i, X (S t) i = (X t i + x (s t) i)%nat) ->
+  (∀ i < N, forall z, ∃ j < J, 0 < d i z j) -> (forall i z j, 0 <= d i z j) -> (forall t i y j,
+  need (P t) i y j = d i (X t i + y)%nat j) -> (forall t i j, used (P t) i j = Σ z < X t i, d i z j) -> (forall t i j,
+  owned (P t) i j = Σ z < Z (S t) i, d i z j) -> (forall i, X 0%nat i = O /\ Z 0%nat i = O) ->
+  (forall t i, X (S t) i = (X t i + x (s t) i)%nat) ->
   (Σ i < N, p i) <= 1 -> (forall t i, (i < N)%nat -> (Z t i <= Z (S t) i <= X t i + tasks (P t) i)%nat /\
   ∀ j < J, (Σ z < Z (S t) i, d i z j) - (Σ z < Z t i, d i z j) <= p i * c (P t) 0 j) -> (forall t, ends (P t) (s t)) ->
   forall t, kept (P t) (s t).
