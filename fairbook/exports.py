@@ -148,7 +148,7 @@ def read(content: bytes, source: str, by: str | None) -> Export:
     try:
         document = json.loads(content)
     except (RecursionError, ValueError) as error:
-        raise InvalidInput(f"{source}:", f"is not JSON ({str(error)[:80]})", content[:20]) from None
+        raise InvalidInput(f"{source}:", f"is not JSON ({str(error)[:80]}), as {_KNOWN} writes", content[:20]) from None
     readers = {"items": _kubernetes, "jobs": _job, "sinfo": _row, "nodes": _node}
     known = next((name for name in readers if isinstance(_get(document, name), list)), None)
     if known is None:

@@ -106,7 +106,8 @@ def read_table(source: str, of: str = "user", by: str | None = None) -> Table:
         raise Refused(f"{name}: is not CSV in UTF-8 ({error})") from None
     rows = [(place, row) for place, row in rows if any(row)]
     if len(rows) < 2:
-        raise Refused(f"{name}: is empty, or only a header; the first line must name the columns, each other one {of}")
+        rule = f"the first line must name the columns, each other one {of}; of Slurm and Kubernetes, give the JSON"
+        raise Refused(f"{name}: is empty, or only a header; {rule}")
     (_, header), *rows = rows
     _check_header(header, name, of)
     for place, row in rows:
