@@ -182,7 +182,8 @@ def jain_index(values: Any) -> float:
 def exchange_rates(demands: FloatArray) -> FloatArray:
     """Give R with R[i, h] = tasks of user i that the resources of one task of user h can run, shape (n, n).
 
-    R[i, h] = min over the resources j that i needs of D_hj / D_ij. Works on floats and on fractions.
+    R[i, h] = min over the resources j that i needs of D_hj / D_ij; infinite where i needs none. Works on floats and on
+    fractions.
 
     Notes
     -----
@@ -207,7 +208,8 @@ def envy_matrix(tasks: Any, demands: Any, weights: Any = None) -> FloatArray:
     """Give E with E[i, h] = (N_i(A_h) / w_h) / (N_i(A_i) / w_i), shape (n, n); above 1 user i envies user h.
 
     N_i(A_h) is the number of tasks that user i could run on what user h holds. A user who holds nothing envies
-    infinitely whoever holds something useful, and a user who needs nothing envies nobody: 0. The diagonal is 1.
+    infinitely whoever holds something useful, and nobody else: 1. A user who needs nothing envies nobody: 0. The
+    diagonal is 1.
 
     Parameters
     ----------
@@ -266,8 +268,8 @@ def check_steps(run: Run, steps: Iterable[int] | None) -> NDArray[np.int64]:
 def level_rows(run: Run, ks: NDArray[np.int64]) -> FloatArray:
     """Give the level of each user after each of the steps, shape (number of steps, n), 0 for who is not there yet.
 
-    Steps are checked, sorted, each once. Cost and memory O(s n) for s steps, and s calls of ``tasks_at`` where the run
-    is not a plain DynamicAllocation.
+    The steps are those of :func:`check_steps`. Cost and memory O(s n) for s steps, and s calls of ``tasks_at`` or
+    ``levels_at``, but for a plain DynamicAllocation at steps without a gap.
     """
     n = len(run)
     if type(run) is DynamicAllocation and (len(ks) == 1 or ks[-1] - ks[0] == len(ks) - 1):

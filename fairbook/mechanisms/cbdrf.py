@@ -57,8 +57,9 @@ def run_by(rule: CreditRule, demands: FloatArray, capacities: FloatArray, releas
 def cbdrf_rule(demands: Any, *, capacities: Any = None, released: Any = 1, rho: Any = "3/4", **terms: Any) -> CreditRun:
     """Credit-based DRF over T phases (Lu et al. 2014) in fractions; doubles count at face value.
 
-    Takes what :func:`cbdrf` does, but no names: ``released`` and ``rho`` are one number, (n,), or (T, n), ``released``
-    also (T, n, m). With ``held="stays"`` the fractions grow with every phase: for some ten phases.
+    Takes what :func:`cbdrf` does but ``engine``, and no names; texts such as "3/4" are numbers. ``released`` and
+    ``rho`` are one number, (n,), or (T, n), ``rho`` also (T, 1), ``released`` also (T, n, m).
+    With ``held="stays"`` the fractions grow with every phase: for some ten phases.
 
     The paper's Figure 2: who never releases falls from 100 % to 10 %.
 
@@ -172,6 +173,7 @@ class CreditRun(PhasedRun):
     released : ndarray, shape (T, n)
         Release ratio eta at the end of each phase; 1 where nothing was granted.
     complied : ndarray of bool, shape (T, n)
+        Whether eta came up to rho, within 1e-12; so it does where nothing was granted.
     pool : ndarray, shape (T, m)
         What there was to share: the capacities, less what was still held where ``held="stays"``.
     held_back : ndarray, shape (T, m)
@@ -271,8 +273,9 @@ class CreditRun(PhasedRun):
         """List every way in which the stored numbers break the rule; empty means certified.
 
         Each number follows from those stored of its phase and of the one before: the credits from the release ratios,
-        the pools from what is held, the tasks from pools and credits. These are compared with the rule, worked out in
-        fractions for up to 50 nodes; what stops a node must be used up and needed, in pools that have some of all.
+        the pools from what is held, the tasks from pools and credits. Tasks, also those of DRF, are compared with the
+        rule in fractions for up to 50 nodes, in doubles for more. What stops a node must be used up and needed, in
+        pools that have some of all.
         """
         rtol = as_tolerance(rtol)
         rule, start = self.rule, self.rule.initial_credit
@@ -317,7 +320,7 @@ class CbDrf(CreditPool):
     capacities : array_like or Series, shape (m,)
         Positive. A Series names the resources.
     rule : CreditRule, optional
-        Fields of it may also be given by keyword.
+        Fields of it may also be given by keyword, which then counts. ``rho`` is one number or (n,).
 
     Notes
     -----

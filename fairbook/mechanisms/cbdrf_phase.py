@@ -57,7 +57,7 @@ from fairbook.model.instance import check_choice, checks_choices
 __all__ = ["CreditRule", "Grants", "grant_tasks", "grant_tasks_rule"]
 
 
-#: A resource of which less than this part is left is used up.
+#: A resource of which less than this part is left is used up, and a node this close to its threshold complies.
 NEAR = 1e-12
 #: Credits this close to C_0, cap or floor, in parts of C_0, are set to it: after any realistic number of steps such as
 #: 0.1 a node that has regained its credit is in good standing, not one rounding error short of it. Where steps are
@@ -426,17 +426,18 @@ def grant_tasks(
     grant : {"scaled", "weighted", "capped"}
         ``"scaled"``: psi times the DRF amount; nobody gets the rest (the paper's equation (7)).
         ``"weighted"``: DRF with the credit factors as weights (ours).
-        ``"capped"``: a punished node gets psi times what it could run alone on an equal part of the pool; DRF shares
-        the rest among the nodes in good standing (ours).
+        ``"capped"``: a punished node gets psi times what it could run alone on an equal part of the pool, one part for
+        each node present; DRF shares the rest among the nodes in good standing (ours).
     engine : {"fast", "plain"}
         ``"plain"`` works the same code out in fractions.
 
     Returns
     -------
-    Allocation
-        With equal weights and no task bounds, so that the checks of :mod:`fairbook.properties` judge it as any other.
-        ``bottlenecks``: a resource that is used up; -1 where a cap stops the node; -2 where the rule withholds what
-        is free; -3 where the node is not present. Besides ``drf_tasks`` and ``credit_factor``, both (n,).
+    Grants
+        An Allocation with equal weights and no task bounds, so that the checks of :mod:`fairbook.properties` judge it
+        as any other. ``bottlenecks``: a resource that is used up; -1 where a cap stops the node; -2 where the rule
+        withholds what is free, or all, for psi = 0 (with ``"capped"`` that is a cap); -3 where the node is not
+        present. Besides ``drf_tasks`` and ``credit_factor``, both (n,).
 
     Notes
     -----

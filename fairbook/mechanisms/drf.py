@@ -199,8 +199,8 @@ def drf(
     demands : array_like or DataFrame, shape (n, m)
         Resource per task, in the unit of ``capacities``; zeros allowed, at least one positive entry a row.
     weights : array_like or Series, shape (n,) or (n, m), optional
-        Positive; scaled to sum to 1 (each column by itself where every resource has weights of its own).
-        Default: equal.
+        Positive; scaled to sum to 1. Default: equal. Where every resource has weights of its own each column is
+        scaled by itself, and the level of a user is its largest share / weight over the resources.
     capacities : array_like or Series, shape (m,), optional
         Positive. Default: ones, so that demands are shares of the pool.
     max_tasks : array_like or Series, shape (n,), optional

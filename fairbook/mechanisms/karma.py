@@ -3,8 +3,8 @@
 Credits carry fairness over time: a user that takes less than its guaranteed share earns them, one that takes more pays
 them, and the richest borrows first. Here one credit buys a dominant share of 1. A phase among n users goes like this:
 
-1. Each gets (1 - alpha) / n credits. Each is guaranteed a dominant share of g = alpha / n, and claims one of b, its
-   bound on tasks.
+1. Each gets (1 - alpha) / n credits. Each is guaranteed a dominant share of g = alpha / n, and claims one of b, that
+   of as many tasks as its bound allows.
 2. Each holds min(g, b) for nothing. If b < g, it *donates* g - b. If b > g and it has credit, it *borrows*.
 3. The richest borrow first: a level lambda falls from the largest credit to 0, and a user with more credit c than
    lambda has borrowed c - lambda. It goes on until its bound, the end of its credit (lambda = 0), or a resource that it

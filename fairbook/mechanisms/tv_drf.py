@@ -229,11 +229,11 @@ def tv_drf(
     Notes
     -----
     Where beta >= 1 cannot be had for all at once the fluid mechanism first makes min(beta, 1) lexicographically max-min
-    fair (``below_one`` tells), then G, as Algorithm 1 does in whole tasks. Divisible tasks can always have it in
-    bundles, whole ones too, unless tasks wait and ``memory`` is off; with ``"resources"`` it fails with one user, one
-    period: two tasks of (1, 1/2), capacities (1, 1). Of the users that have the same beta while their next tasks do not
-    raise it, those with smaller indices pass these tasks if there is not room for all (most would pass by solving a
-    knapsack).
+    fair (``below_one`` tells), then G, as Algorithm 1 does in whole tasks. Divisible tasks can always have it with
+    ``"bundles"`` and ``"whole_bundles"``, unless tasks wait and ``memory`` is off; with ``"resources"`` it fails with
+    one user, one period: two tasks of (1, 1/2), capacities (1, 1). Whole tasks may miss it in every reading. Of the
+    users that have the same beta while their next tasks do not raise it, those with smaller indices pass these tasks if
+    there is not room for all (most would pass by solving a knapsack).
 
     Ties of the heuristic: the user with the smaller index, the machine with the smaller index, among numbers that are
     equal as computed. Where two accounts, or two distances, are equal in exact arithmetic and not in doubles, either

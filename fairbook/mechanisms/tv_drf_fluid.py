@@ -28,7 +28,8 @@ import numpy as np
 
 from fairbook.model.inputs import IDLE, OWN
 
-#: A coefficient above 1 minus this is 1; what is left of a resource of the pool is none up to this part of it.
+#: What is left of a resource of the pool is none up to this part of it; a coefficient above 1 minus a hundredth of
+#: this is 1.
 NEAR = 1e-13
 
 

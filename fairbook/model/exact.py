@@ -28,7 +28,7 @@ def fractions(values: Any) -> NDArray[Any]:
 
 
 def by_rule(rule: Callable[..., Any], **given: Any) -> Any:
-    """Work a rule out in fractions of the arrays and doubles that are given: the engine "plain" of every mechanism."""
+    """Work a rule out in fractions of the arrays and doubles that are given, where the rule takes lists."""
     exact = (fractions(one).tolist() if isinstance(one, (np.ndarray, float)) else one for one in given.values())
     return rule(**dict(zip(given, exact, strict=True)))
 

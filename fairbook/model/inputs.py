@@ -225,7 +225,7 @@ def phased_demands(demands: Any) -> Named:
 
     Parameters
     ----------
-    demands : array_like, shape (T, n, m), or sequence of DataFrames with the same labels
+    demands : array_like, shape (T, n, m), or list of DataFrames with the same labels in the same order
         Resource per task, under the rules of :func:`as_demands`, but that a row of zeros means: not present.
 
     Returns
@@ -401,7 +401,7 @@ def as_positive(value: Any, argument: str) -> float:
 
 
 def as_max_tasks(max_tasks: Any, n: int, users: Names | None = None, argument: str = "max_tasks") -> FloatArray:
-    """Check task bounds, shape (n,): not negative, ``inf`` for no bound; None means no bounds."""
+    """Check task bounds, shape (n,): from 0 to 1e75, or ``inf`` for no bound; None means no bounds."""
     if max_tasks is None:
         return np.full(n, np.inf)
     values = per_user(max_tasks, n, users, argument)

@@ -1,7 +1,7 @@
 """Pictures of results, as one draws them on a board; every result has ``plot()``.
 
-They need matplotlib (the extra ``plot``), and take the colours of Okabe and Ito, which readers with any colour vision
-can tell apart.
+They need matplotlib (the extra ``plot``). The colours are six of Okabe and Ito's and two of Tol's, both
+made with the colour-blind in mind.
 """
 
 from __future__ import annotations
@@ -118,4 +118,4 @@ def _filled(ax: Axes, parts: FloatArray, resources: Sequence[Any], of: str, name
 
 def _legend(ax: Axes, names: Sequence[Any]) -> None:
     if len(names) <= _NAMED:
-        ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=4)  # beside what is drawn
+        ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=4)  # above what is drawn

@@ -1,8 +1,8 @@
 """Digests of public cluster traces, and the sampling of users from them.
 
 :mod:`~fairbook.traces.google2011` (CPU, memory) loads the small digest that ships with the package and draws users
-from it, so that nothing needs the raw files. The traces whose terms keep them out of the package are in a checkout's
-``book/common/traces/``.
+from it, so that nothing needs the raw files. Other traces, whose terms keep them out of the package, are loaded by what
+stands in a checkout's ``book/common/traces/``.
 
 The files as published are read, and the digests made and verified, by ``python -m book digest`` and ``python -m book
 verify`` in a checkout.

@@ -182,6 +182,8 @@ def load_digest(folder: str | Path | None = None) -> Digest:
     ------
     TraceError
         If a file is missing or is not the one whose SHA-256 the provenance records.
+    InvalidInput
+        If `folder` is not a path or None.
 
     Examples
     --------
