@@ -1,7 +1,8 @@
 """DMFA-SRQ: dynamic weighted dominant resource fairness (Zhang, Liu, Li, Zhang 2016).
 
 Users arrive one at a time, bring w_i of every resource and never get less than they once had. At each arrival
-the lowest level (dominant share / weight) is raised as far as the pool allows, model (4) of the paper.
+the lowest level (dominant share / weight: what a user has of its dominant resource, over the w_i that it brought) is
+raised as far as the pool allows, model (4) of the paper.
 
 * :func:`dmfa_srq_rule` is the rule; :func:`exact_levels` runs it in exact fractions.
 * :func:`dmfa_srq` is the engine: a stack of groups of equal level, O(n m) for n arrivals together.

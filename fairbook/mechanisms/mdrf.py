@@ -88,8 +88,8 @@ def mdrf(
     reading : {"entropy", "type"}
         What suits. ``"entropy"``: the least relative entropy, sum over r of p_r log(p_r / q_r), where p is the mix of
         what the task needs and q that of what is free on the machine, both as parts of the cell's totals.
-        ``"type"``: a machine whose type is the user's dominant resource, else its second, and so on; the first with
-        room.
+        ``"type"``: a machine whose type, that of :func:`fairbook.gdrf` with ``machine_type="share"``, is the user's
+        dominant resource, else its second, and so on; the first with room.
 
     Returns
     -------

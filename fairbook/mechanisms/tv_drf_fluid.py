@@ -12,7 +12,8 @@ the tasks in the queue, in order. Both are water filling:
 
 Tasks may leave beta where it is: those in front of the queue that do not need the user's scarcest resource. They are
 pieces of no length, which do not move the clock. They are run at once, as a toll, when the next piece that does move
-it begins; or not at all, where the toll does not fit.
+it begins; or not at all, where the toll does not fit. For example, a user whose beta is that of CPU and whose queue
+begins with a task of memory alone pays that task as a toll for the task behind it that needs CPU.
 
 The same lines run on floats and, in arrays of objects, on fractions; zeros are written as 0 times something, for an
 integer divided by another one is a float.

@@ -5,8 +5,10 @@ that it has a minimum, and lives on one cluster, but with ``"spanning"``. A meth
 is then shared max-min fairly (:func:`~fairbook.model.clusters.share_out`), but for queue A below; no other sharing of
 these homes has a larger least fraction.
 
-* ``"relaxation"`` (section 2.1): user after user on the least loaded cluster that has room for its minimum.
-* ``"greedy"`` (section 2.1): the same, where all that is wanted is the smallest part of the cluster.
+* ``"relaxation"`` (section 2.1): user after user on the cluster that is least loaded by minima, of those that have room
+  for its own.
+* ``"greedy"`` (section 2.1): the same, but where all that is wanted, with the newcomer, is the smallest part of the
+  cluster.
 * ``"mixed_knapsack"`` (Figure 1): in rounds. Where there are tau VMs for each that is wanted, the users with
   k <= 1 - tau, queue A, get their minima and no more: these are packed, the largest first, each on the fullest cluster
   with room. The others, queue B, and the room left are the next round. Where queue A is empty or few users are left, a
@@ -147,7 +149,7 @@ def mixed_knapsack(asked: Requests, general: Callable[[Requests], Found], small:
 
 
 def metagreedy(asked: Requests) -> Found:
-    """Four orders of the users with four marks: what is left of S1 to S7 and P1 to P7 where there is one resource.
+    """Four orders of the users with four marks: what is left of the paper's S1 to S7 and P1 to P7 with one resource.
 
     The best of the 16 serves most users; then its least fraction, then its number of VMs is largest.
     """
@@ -445,7 +447,7 @@ def virtual_cluster(
     seed : int
         For ``"exact"``: of its random fills, which find packings but prove nothing. From 0 to 2^32 - 1.
     load : {"relative", "free"}
-        For ``"relaxation"``: least loaded is the smallest part in use, or the most VMs free.
+        For ``"relaxation"``: least loaded is the smallest part in use by minima, or the most VMs that these leave free.
     fit : {"least_wanted", "best_fit", "first_fit"}
         For ``"greedy"``: where a newcomer goes. ``"least_wanted"``: where all that is wanted, with the newcomer, is the
         smallest part of the cluster. ``"best_fit"``, ``"first_fit"``: into the fullest, or the first, of the clusters
