@@ -17,6 +17,7 @@ from hypothesis import given, strategies as st
 import fairbook as fb
 from book.common.oracle_drf import exact_tasks
 from book.tv_drf.oracle import lexicographic_run
+from fairbook.mechanisms.engines import tv_drf_whole
 from fairbook.mechanisms.engines.nearest import S as BLOCK
 from fairbook.mechanisms.engines.tv_drf_alone import coefficients
 from fairbook.mechanisms.readings import READINGS
@@ -545,6 +546,13 @@ def test_an_interrupt_is_heard() -> None:
         assert "KeyboardInterrupt" in process.communicate(timeout=40)[1]
     finally:
         process.kill()
+
+
+def test_tasks_that_no_pool_could_hold_wait_for_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tv_drf_whole.hand_out, "_taken", 0.0)
+    run = tv_drf([[[2, 1], [1, 1]]], [[1e6, math.inf]], [[50, 50]], [0.5, 0.5])
+    assert run.tasks.tolist() == [[13, 24]]
+    assert 0 < tv_drf_whole.hand_out._taken < 1000
 
 
 def test_more_whole_tasks_than_can_be_handed_out_one_by_one() -> None:
