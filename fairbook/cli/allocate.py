@@ -77,7 +77,7 @@ def _report(given: Given, result: Any, rows: pd.DataFrame, options: argparse.Nam
         if "contributions" in given.arguments:
             report.amounts["utilisation_alone"] = result.utilisation_alone.mean(axis=0)
         report.lines.append(
-            f"{len(users.periods)} periods in column {users.period!r}, {users.sorting}: "
+            f"{len(users.periods)} period{'s' * (len(users.periods) > 1)} in column {users.period!r}, {users.sorting}: "
             f"{users.periods[0]} to {users.periods[-1]}; one without a line is not run"
         )
     return report
