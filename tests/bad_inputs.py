@@ -486,7 +486,6 @@ NO_ENTRY = {
     "Instance.arguments": "of names in a signature",
     **dict.fromkeys(("FairbookError", "InvalidInput", "MissingDependency", "TraceError"), "an error"),
     "CreditRule.factor": "of checked credits, inside of the mechanism",
-    "CreditRule.settle": "of checked credits, inside of the mechanism",
     **{
         f"{name}.plot": "draws what was measured"
         for name in ("Allocation", "CreditRun", "DynamicAllocation", "FluidPlacement", "Placement", "TvDrfRun")
