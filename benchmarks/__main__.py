@@ -122,19 +122,19 @@ def _dmfa_srq(rng: np.random.Generator, scale: int) -> Iterator[Row]:
 #: them where there are phases: half as much again as was measured. What is not kernel is numpy on ten numbers, a
 #: microsecond a call, and many calls where a mechanism has phases or searches.
 SMALL = {
-    "drf": 8.0,
-    "drf_by_task": 8.0,
-    "sequential_minmax": 8.0,
-    "dmfa_srq": 7.0,
-    "dynamic_drf": 15.0,
-    "static_optimum": 8.0,
-    "cbdrf": 65.0,
-    "karma": 100.0,
+    "drf": 5.0,
+    "drf_by_task": 5.0,
+    "sequential_minmax": 6.0,
+    "dmfa_srq": 4.0,
+    "dynamic_drf": 9.0,
+    "static_optimum": 5.0,
+    "cbdrf": 25.0,
+    "karma": 18.0,
     "tv_drf": 30.0,
     "gdrf": 55.0,
-    "drfh": 25.0,
+    "drfh": 20.0,
     "mdrf": 40.0,
-    "per_server_drf": 40.0,
+    "per_server_drf": 30.0,
     "virtual_cluster": 80.0,
 }
 
