@@ -475,9 +475,9 @@ def _all_mechanisms(rng: np.random.Generator, scale: int) -> Iterator[str]:
         lines.append(f"| {ENTRANTS[name].label} | {' | '.join(cells)} | {seconds[-1] / seconds[0]:.1f} |")
     yield "\n".join(
         [
-            f"Users and machines of the Alibaba trace of 2017, one moment, all ask for more than fits; median of "
-            f"{runs} instances, the best of several calls on each. In brackets: times as long as DRF on the same "
-            "instances. The last column compares "
+            "Users and machines are those of the Alibaba trace of 2017, at one moment; all users ask for more than "
+            f"fits. Each time is the median over {runs} instances, and on each the best of several calls. In brackets: "
+            "how many times as long DRF takes on the same instances. The last column compares "
             f"{sizes[-1]} users with {sizes[0]}, {sizes[-1] // sizes[0]} times as many; machines grow alike.",
             "",
             *lines,

@@ -59,8 +59,8 @@ Proof. intros M; unfold weight; destruct (present P i); [|lra]. pose proof (fact
 Lemma number_ge1 P i : (i < n P)%nat -> present P i = true -> 1 <= number P.
 Proof. intros I H. replace 1 with (if present P i then 1 else 0) by (rewrite H; auto).
   apply (sum_term (n P) (fun h => if present P h then 1 else 0)); auto. intros h _; destruct (present P h); lra. Qed.
-(* {lem-cbdrf-grants} {thm-cbdrf-capped} the pool of each rule is one of Foundations, so what is proved there holds of
-   it *)
+(* {lem-cbdrf-grants} {thm-cbdrf-capped} The pool of each rule is one of Foundations, so what is proved there holds of
+   it. *)
 Theorem pool_model r P : model P -> foundations.model (as_pool r P).
 Proof. intros M; split; simpl.
   - intros; apply weight_ge0; auto.
@@ -76,7 +76,7 @@ Proof. intros M; split; simpl.
     destruct r; auto; [destruct (Req_EM_T (psi P i) 0); auto; lra|]. destruct (Req_EM_T (psi P i) 1); auto.
     pose proof (factor P M i); pose proof (number_ge1 P i I H). apply Rmult_le_pos; [lra|apply Rlt_le, Rinv_0_lt_compat;
     lra]. Qed.
-(* {lem-cbdrf-grants} each rule grants something, and what DRF grants is at least the equal split *)
+(* {lem-cbdrf-grants} Each rule has a grant, and DRF grants at least the equal split. *)
 Theorem grants_exist r P : model P -> exists y, levels r P y.
 Proof. intros M; apply filling, pool_model; auto. Qed.
 Lemma level_ge0 r P y i : levels r P y -> (i < n P)%nat -> 0 <= y i.
@@ -91,8 +91,8 @@ Theorem equal_split P y i : model P -> levels Drf P y -> (i < n P)%nat -> presen
 Proof. intros M [F C] I H. apply (sharing_incentive (as_pool Drf P) y i); auto; [apply pool_model; auto|simpl|].
   - unfold cap; rewrite H; simpl; auto.
   - change (1 / number P * (Σ h < n P, weight Drf P h) <= 1). rewrite total by auto. apply (split_ok P i I H). Qed.
-(* {lem-cbdrf-grants} {thm-cbdrf-capped} any demands: a punished node gets exactly psi / number (part 1 of the theorem)
-   *)
+(* {lem-cbdrf-grants} {thm-cbdrf-capped} With any demands, a punished node gets exactly psi / number (part 1 of the
+   theorem). *)
 Theorem capped_punished P y i : model P -> levels Capped P y -> (i < n P)%nat -> present P i = true -> psi P i < 1 ->
   share Capped P y i = psi P i / number P.
 Proof. intros M [F C] I H L. unfold share, weight; rewrite H. rewrite Rmult_1_l.
@@ -102,7 +102,7 @@ Proof. intros M [F C] I H L. unfold share, weight; rewrite H. rewrite Rmult_1_l.
   apply (sharing_incentive (as_pool Capped P) y i); auto; [apply pool_model; auto|rewrite E; simpl; lra|].
   change (psi P i / number P * (Σ h < n P, weight Capped P h) <= 1). rewrite total by auto.
   pose proof (number_ge1 P i I H). unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. lra. Qed.
-(* {lem-cbdrf-grants} {thm-cbdrf-capped} and a node in good standing at least 1 / number *)
+(* {lem-cbdrf-grants} {thm-cbdrf-capped} A node in good standing gets at least 1 / number. *)
 Theorem capped_good P y i : model P -> levels Capped P y -> (i < n P)%nat -> present P i = true -> psi P i = 1 ->
   1 / number P <= share Capped P y i.
 Proof. intros M [F C] I H L. unfold share, weight; rewrite H, Rmult_1_l.
@@ -115,12 +115,12 @@ Proof. tauto. Qed.
 Lemma absent r P y i : levels r P y -> (i < n P)%nat -> present P i = false -> y i = 0.
 Proof. intros [[Y [B _]] _] I H. specialize (Y i I); specialize (B i I); simpl in B; unfold cap in B; rewrite H in B;
   simpl in B; lra. Qed.
-(* {prop-cbdrf-scaled-si} sharing incentive up to the record *)
+(* {prop-cbdrf-scaled-si} This is the sharing incentive up to the record. *)
 Theorem scaled_by_record P y i : model P -> levels Scaled P y -> (i < n P)%nat -> present P i = true ->
   psi P i * (1 / number P) <= share Scaled P y i /\ (psi P i = 1 -> share Scaled P y i = share Drf P y i).
 Proof. intros M L I H. apply scaled_is_drf in L. pose proof (equal_split P y i M L I H). pose proof (factor P M i).
   unfold share, weight; rewrite H. split; [nra|intros ->; lra]. Qed.
-(* {thm-cbdrf-3} {thm-cbdrf-capped} part 1: less than DRF would give *)
+(* {thm-cbdrf-3} {thm-cbdrf-capped} Part 1: a punished node gets less than DRF would give it. *)
 Theorem punished_gets_less P y z i : model P -> (i < n P)%nat -> present P i = true -> psi P i < 1 -> levels Drf P y ->
   share Scaled P y i < share Drf P y i /\ (levels Capped P z -> share Capped P z i < share Drf P y i).
 Proof. intros M I H L Ly. pose proof (equal_split P y i M Ly I H) as E. destruct (split_ok P i I H) as [_ S].
@@ -128,7 +128,7 @@ Proof. intros M I H L Ly. pose proof (equal_split P y i M Ly I H) as E. destruct
   rewrite (capped_punished P z i) by auto. unfold share, weight; rewrite H. unfold Rdiv in *. nra. Qed.
 Lemma with_record_model P i c : model P -> 0 <= c <= 1 -> model (with_record P i c).
 Proof. intros [D0 D1 Do S F] C; split; simpl; auto. intros h; destruct (Nat.eqb h i); auto. Qed.
-(* {thm-cbdrf-3} part 2: less than with a clean record *)
+(* {thm-cbdrf-3} Part 2: a punished node gets less than it would with a clean record. *)
 Theorem less_than_with_a_clean_record P y z z' i : model P -> (i < n P)%nat -> present P i = true -> psi P i < 1 ->
   levels Scaled P y -> share Scaled P y i < share Scaled (with_record P i 1) y i /\ (levels Capped P z ->
   levels Capped (with_record P i 1) z' -> share Capped P z i < share Capped (with_record P i 1) z' i).
@@ -138,8 +138,8 @@ Proof. intros M I H L Ly. apply scaled_is_drf in Ly. pose proof (equal_split P y
   assert (M' : model (with_record P i 1)) by (apply with_record_model; auto; lra).
   pose proof (capped_good (with_record P i 1) z' i M' Lz' I H) as G. simpl in G; rewrite Nat.eqb_refl in G.
   specialize (G eq_refl). apply Rlt_le_trans with (2 := G). unfold number in *; simpl. unfold Rdiv in *; nra. Qed.
-(* {thm-cbdrf-4} {thm-cbdrf-capped} nobody envies a node whose record is no better;
-   v is what i could do with the bundle of h *)
+(* {thm-cbdrf-4} {thm-cbdrf-capped} Nobody envies a node whose record is no better; node i could have the share v with
+   the bundle of h. *)
 Theorem no_envy r P y i h v : model P -> levels r P y -> (i < n P)%nat -> (h < n P)%nat -> present P i = true ->
   present P h = true -> psi P h <= psi P i -> room P i (fun j => share r P y h * d P h j) v -> v <= share r P y i.
 Proof. intros M L I K Hi Hh Rec Rm. pose proof (pool_model r P M) as PM. destruct L as [F C].
@@ -175,7 +175,7 @@ Proof. intros M L I K Hi Hh Rec Rm. pose proof (pool_model r P M) as PM. destruc
       rewrite Si; rewrite Sh in *. pose proof (number_ge1 P i I Hi).
       assert (0 < / number P) by (apply Rinv_0_lt_compat; lra). unfold Rdiv in *.
       assert (0 <= psi P h * / number P) by nra. nra. Qed.
-(* {thm-cbdrf-5} {thm-cbdrf-capped} within a phase: Q is P but for what node i claims *)
+(* {thm-cbdrf-5} {thm-cbdrf-capped} Within a phase no claim pays: Q differs from P only in what node i claims. *)
 Theorem no_lie_pays r P Q y y' i v : model P -> model Q -> n Q = n P -> m Q = m P -> (forall h, psi Q h = psi P h) ->
   (forall h, h <> i -> present Q h = present P h /\ forall j, d Q h j = d P h j) -> levels r P y -> levels r Q y' ->
   (i < n P)%nat -> present P i = true -> room P i (fun j => share r Q y' i * d Q i j) v -> v <= share r P y i.
@@ -242,7 +242,7 @@ Proof. intros M L x v X V i I Hi. apply (pool_pareto Drf P y M L) with x; auto.
 Lemma drf_fits P y j : levels Drf P y -> (j < m P)%nat -> (Σ h < n P, if present P h then y h * d P h j else 0) <= 1.
 Proof. intros [F _] J. destruct F as [_ [_ F]]. apply Rle_trans with (2 := F j J). unfold use; simpl.
   apply sum_le; intros h _. unfold weight; destruct (present P h); lra. Qed.
-(* {thm-cbdrf-6} the printed rule is efficient exactly where all are in good standing *)
+(* {thm-cbdrf-6} The printed rule is efficient exactly if all nodes are in good standing. *)
 Theorem scaled_efficient P y : model P -> levels Scaled P y ->
   (pareto P no_limit (share Scaled P y) <-> ∀ i < n P, present P i = true -> psi P i = 1).
 Proof. intros M L. apply scaled_is_drf in L. split.
@@ -256,7 +256,7 @@ Proof. intros M L. apply scaled_is_drf in L. split.
     replace (1 * y i) with (share Drf P y i) by (unfold share, weight; rewrite Hi; auto).
     apply (drf_pareto P y M L x v X); auto. intros h K Hh; destruct (V h K Hh) as [R0 [N U]]; repeat split; auto.
     unfold share in *; unfold weight; rewrite Hh in *; rewrite (All h K Hh) in U; exact U. Qed.
-(* {prop-cbdrf-use} the scaled rule uses no more than DRF, and less of what a punished node needs *)
+(* {prop-cbdrf-use} The scaled rule uses no more of a resource than DRF, and less if a punished node needs it. *)
 Theorem scaled_uses_less P y j : model P -> levels Scaled P y -> (Σ h < n P,
   share Scaled P y h * d P h j) <= (Σ h < n P, share Drf P y h * d P h j) /\ ∀ i < n P, present P i = true ->
   psi P i < 1 -> 0 < d P i j -> (Σ h < n P, share Scaled P y h * d P h j) < (Σ h < n P, share Drf P y h * d P h j).
@@ -282,14 +282,14 @@ Proof. intros M [F C] I Hi S. pose proof (factor P M i) as Fi. pose proof (facto
       - change (1 / sum_of_factors P * sum_of_factors P <= 1). apply Req_le; field; lra. }
     unfold share, weight; rewrite Hi. unfold Rdiv in *. nra.
   - unfold Rdiv; apply Rmult_le_compat_l; [apply Fi|]. apply Rinv_le_contravar; auto. Qed.
-(* {prop-cbdrf-weighted-pe} all factors positive *)
+(* {prop-cbdrf-weighted-pe} The rule is efficient if all factors are positive. *)
 Theorem weighted_efficient P y : model P -> levels Weighted P y ->
   (∀ h < n P, present P h = true -> 0 < psi P h) -> pareto P no_limit (share Weighted P y).
 Proof. intros M L Pos x v X V i I Hi. apply (pool_pareto Weighted P y M L) with x; auto.
   - intros h K Hh; unfold weight; rewrite Hh; auto.
   - intros h K Hh; destruct (V h K Hh) as [R0 [_ U]]; repeat split; auto. unfold cap; rewrite Hh.
     specialize (Pos h K Hh). destruct (Req_EM_T (psi P h) 0); [lra|exact Logic.I]. Qed.
-(* {prop-cbdrf-weighted-pe} all demands positive and one factor is *)
+(* {prop-cbdrf-weighted-pe} The rule is efficient if all demands are positive and one factor is positive. *)
 Theorem weighted_efficient_positive P y i : model P -> levels Weighted P y -> positive P ->
   (i < n P)%nat -> present P i = true -> 0 < psi P i -> pareto P no_limit (share Weighted P y).
 Proof. intros M [F C] D I Hi G. destruct (C i I) as [E|[j [J [U _]]]].
@@ -297,14 +297,14 @@ Proof. intros M [F C] D I Hi G. destruct (C i I) as [E|[j [J [U _]]]].
   - apply (full_is_pareto P _ j); auto. rewrite <- U. unfold use; simpl. apply sum_le; intros h _.
     unfold share, weight; destruct (present P h); lra. Qed.
 (* ------------------------------------------------------------------------------------------- the capped rule *)
-(* {thm-cbdrf-capped} part 3 *)
+(* {thm-cbdrf-capped} Part 3 *)
 Theorem capped_efficient_within_caps P y : model P -> levels Capped P y -> pareto P (within_caps P) (share Capped P y).
 Proof. intros M L x v X V i I Hi. apply (pool_pareto Capped P y M L) with x; auto.
   - intros h _ Hh; unfold weight; rewrite Hh; lra.
   - intros h K Hh; destruct (V h K Hh) as [R0 [B U]]; repeat split; auto. unfold cap, weight; rewrite Hh.
     destruct (Req_EM_T (psi P h) 1); [exact Logic.I|]. simpl. pose proof (factor P M h). unfold within_caps in B.
     replace (v h / 1) with (v h) by field. apply B; lra. Qed.
-(* {thm-cbdrf-capped} part 4 *)
+(* {thm-cbdrf-capped} Part 4 *)
 Theorem capped_clean P y : (∀ i < n P, present P i = true -> psi P i = 1) -> (levels Capped P y <-> levels Drf P y).
 Proof. intros All. assert (E : ∀ i < n P, cap Capped P i = cap Drf P i).
   { intros i I; unfold cap; destruct (present P i) eqn:H; [|auto]. rewrite (All i I H).
@@ -318,8 +318,8 @@ Lemma one_level P y i h : model P -> levels Drf P y -> positive P -> (i < n P)%n
 Proof. intros M [F C] D I Hi K Hh. destruct (C i I) as [E|[j [J [_ [_ B]]]]].
   - simpl in E; unfold cap in E; rewrite Hi in E; discriminate.
   - apply B; auto. simpl; unfold weight; rewrite Hh. positive_at D h j; lra. Qed.
-(* {thm-cbdrf-capped} {lem-cbdrf-grants} positive demands: in good standing at least what DRF gives,
-   and more if anybody is punished *)
+(* {thm-cbdrf-capped} {lem-cbdrf-grants} With positive demands a node in good standing gets at least what DRF gives
+   it, and more if any node is punished. *)
 Theorem capped_good_at_least_drf P y z i : model P -> levels Drf P y -> levels Capped P z -> positive P ->
   (i < n P)%nat -> present P i = true -> psi P i = 1 -> share Drf P y i <= share Capped P z i /\ ∀ h < n P,
   present P h = true -> psi P h < 1 -> share Drf P y i < share Capped P z i.
@@ -338,7 +338,7 @@ Proof. intros M L [F C] D I Hi G. destruct (C i I) as [E|[j [J [U [_ B]]]]].
     unfold weight; rewrite Hh; pose proof (capped_punished P z h M (conj F C) K Hh Bad) as S; unfold share, weight in S;
     rewrite Hh in S; pose proof (equal_split P y h M L K Hh); destruct (split_ok P h K Hh); pose proof (factor P M h);
     positive_at D h j; unfold Rdiv in *; assert (z h < y h) by nra; nra))). rewrite U; exact Fit. Qed.
-(* {thm-cbdrf-capped} part 6 *)
+(* {thm-cbdrf-capped} Part 6 *)
 Theorem capped_efficient P y : model P -> levels Capped P y -> positive P -> (∃ i < n P, present P i = true) ->
   (pareto P no_limit (share Capped P y) <-> ∃ i < n P, present P i = true /\ psi P i = 1).
 Proof. intros M [F C] D [g [G Hg]]. split.
@@ -374,7 +374,8 @@ Proof. intros M [F C] D [g [G Hg]]. split.
     + apply (full_is_pareto P _ j); auto. rewrite <- U. unfold use; simpl. apply sum_le; intros h _.
       unfold share, weight; destruct (present P h); lra. Qed.
 (* ------------------------------------------------------------------------------------------- a better record *)
-(* {lem-cbdrf-weight} Q is P with the weight of i times c: its rates grow, the bound on its level shrinks. *)
+(* {lem-cbdrf-weight} Q is P with the weight of i multiplied by c: the rates of i grow, and the bound on its level
+   shrinks. *)
 Theorem more_weight (P Q : pool) i c y y' : (forall h j, 0 <= a P h j) -> 1 <= c -> foundations.n Q = foundations.n P ->
   foundations.m Q = foundations.m P -> (forall h j, h <> i -> a Q h j = a P h j) -> (forall j, a Q i j = c * a P i j) ->
   (forall h, h <> i -> b Q h = b P h) -> b Q i = option_map (fun u => u / c) (b P i) -> feasible P y -> certified P y ->
@@ -462,7 +463,7 @@ Proof. intros L; unfold credit_factor; apply Rmin_right. apply Rmult_le_reg_r wi
   unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra. Qed.
 Lemma div_lt x z : x < z -> x / start < z / start.
 Proof. intros L; unfold Rdiv; apply Rmult_lt_compat_r; auto. apply Rinv_0_lt_compat; auto. Qed.
-(* {thm-cbdrf-2} part 1, with the cap at the start *)
+(* {thm-cbdrf-2} Part 1; credit is capped at its start. *)
 Theorem factor_moves c : floor <= c <= start -> (floor < c -> credit_factor (next false c) < credit_factor c) /\
   (credit_factor c < 1 -> credit_factor c < credit_factor (next true c)).
 Proof. intros [L U]. assert (R1 : floor <= next false c <= top) by (apply next_range; lra).
@@ -482,7 +483,7 @@ Proof. pose proof (credit_range ok t) as B. induction p as [|p IH]; intros H.
   - rewrite Nat.add_0_r; simpl. minmax.
   - rewrite Nat.add_succ_r; cbn [credit]. rewrite H by lia. rewrite IH by (intros; apply H; lia). rewrite S_INR.
     unfold next; rewrite Cap; unfold Rmin. repeat destruct (Rle_dec _ _); lra. Qed.
-(* {thm-cbdrf-2} part 2, in parts of the start *)
+(* {thm-cbdrf-2} Part 2; credit is counted in parts of its start. *)
 Theorem factor_after ok t p : ((forall k, (t <= k < t + p)%nat -> ok k = false) ->
   credit_factor (credit ok (t + p)) = Rmax (floor / start) (credit_factor (credit ok t) - INR p * (down / start))) /\
   ((forall k, (t <= k < t + p)%nat -> ok k = true) -> credit_factor (credit ok (t + p)) = Rmin 1 (credit_factor (credit
@@ -499,8 +500,8 @@ Lemma complying_raises c : floor <= c <= start -> credit_factor (next false c) <
 Proof. intros C. destruct (factor_moves c C) as [A B]. assert (R1 : floor <= next false c <= top) by
   (apply next_range; lra). assert (R2 : floor <= next true c <= top) by (apply next_range; lra).
   rewrite !factor_is in * by lra. apply div_lt. unfold next; minmax. Qed.
-(* {prop-cbdrf-graded} the step in proportion to what is kept: of two nodes that fail, who keeps more has the smaller
-   factor *)
+(* {prop-cbdrf-graded} The step is in proportion to what is kept. Of two nodes that fail, the one that keeps more has
+   the smaller factor afterwards. *)
 Theorem keeping_more_costs_more c eta eta' : floor <= c <= start -> eta < eta' -> eta' <= 1 ->
   credit_factor (graded c eta) < credit_factor (graded c eta') \/ (graded c eta = floor /\ graded c eta' = floor).
 Proof. intros C E E1. assert (0 <= 1 - eta') by lra. assert (0 <= 1 - eta) by lra.
@@ -513,8 +514,8 @@ Proof. intros C E E1. assert (0 <= 1 - eta') by lra. assert (0 <= 1 - eta) by lr
   - right; auto. Qed.
 End record.
 
-(* {thm-cbdrf-3} part 3: the part of the DRF amount that is granted is the factor, and falls with each failure above the
-   floor *)
+(* {thm-cbdrf-3} Part 3: the granted part of the DRF amount is the factor, which falls with each failure above the
+   floor. *)
 Theorem part_falls P y P' y' i c start floor up down : model P -> model P' -> levels Scaled P y ->
   levels Scaled P' y' -> (i < n P)%nat -> (i < n P')%nat -> present P i = true -> present P' i = true -> 0 < start ->
   0 <= floor < start -> 0 < up -> 0 < down -> floor < c <= start -> psi P i = credit_factor start c ->
@@ -535,7 +536,7 @@ Fixpoint count (ok : nat -> bool) (which : bool) t := match t with O => 0 | S k 
   count ok which k + if Bool.eqb (ok k) which then 1 else 0 end.
 (* {end} *)
 
-(* {prop-cbdrf-bank} without a cap: where the steps up outweigh the steps down, the node is in good standing *)
+(* {prop-cbdrf-bank} Without a cap, a node is in good standing as long as its steps up outweigh its steps down. *)
 Theorem banked start floor up down ok t : 0 < start -> down * count ok false t <= up * count ok true t ->
   credit_factor start (open_credit start floor up down ok t) = 1.
 Proof. intros S0 H. assert (E : start + up * count ok true t - down * count ok false t <= open_credit start floor up
@@ -550,7 +551,7 @@ Lemma one_weighted_level P y i h : model P -> levels Weighted P y -> positive P 
 Proof. intros M [F C] D I Hi Gi K Hh Gh. destruct (C i I) as [E|[j [J [_ [_ B]]]]].
   - simpl in E; unfold cap in E; rewrite Hi in E. destruct (Req_EM_T (psi P i) 0); [lra|discriminate].
   - apply B; auto. simpl; unfold weight; rewrite Hh. positive_at D h j; nra. Qed.
-(* {prop-cbdrf-weighted-punitive} positive demands, and another node has a positive factor *)
+(* {prop-cbdrf-weighted-punitive} Demands are positive, and another node has a positive factor. *)
 Theorem weighted_strict P y y' i g c c' : model P -> positive P -> (i < n P)%nat -> present P i = true ->
   (g < n P)%nat -> g <> i -> present P g = true -> 0 < psi P g -> 0 <= c < c' -> c' <= 1 ->
   levels Weighted (with_record P i c) y -> levels Weighted (with_record P i c') y' ->
@@ -585,7 +586,7 @@ Proof. intros M D I Hi G N Hg Pg C C1 L L'. assert (M1 : model (with_record P i 
     specialize (lev h K Nh Hh Ph); positive_at D h j. assert (0 < psi P h * d P h j) by nra. nra.
   - unfold weight; rewrite !oth by auto; simpl. rewrite Hg. specialize (lev g G N Hg Pg); positive_at D g j.
     assert (0 < psi P g * d P g j) by nra. nra. Qed.
-(* {prop-cbdrf-weighted-punitive} equal positive factors: the rule is DRF *)
+(* {prop-cbdrf-weighted-punitive} If all factors are equal and positive, the rule is DRF. *)
 Theorem equal_factors P y c : 0 < c -> (∀ i < n P, present P i = true -> psi P i = c) -> levels Weighted P y ->
   levels Drf P (fun i => c * y i) /\ ∀ i < n P, share Weighted P y i = share Drf P (fun i => c * y i) i.
 Proof. intros Cp All L. assert (we : ∀ i < n P, weight Weighted P i = c * weight Drf P i).
@@ -612,7 +613,7 @@ Proof. intros M Rr I Hi C C1 L L'. assert (M1 : model (with_record P i c)) by (a
     + assert (G : 1 / number P <= share Capped (with_record P i c') y' i) by (apply (capped_good (with_record P i c'));
       auto; rewrite at_; auto). unfold Rdiv in *; nra. Qed.
 (* ------------------------------------------------------------------------------------------- closed forms *)
-(* {lem-cbdrf-grants} positive demands: DRF and the scaled rule *)
+(* {lem-cbdrf-grants} With positive demands: the shares under DRF and under the scaled rule. *)
 Theorem drf_in_closed_form P y g : model P -> levels Drf P y -> positive P -> (g < n P)%nat -> present P g = true ->
   exists L, one_over_largest (m P) (of_all P) L /\ 1 / number P <= L /\
   ∀ i < n P, present P i = true -> share Drf P y i = L /\ share Scaled P y i = psi P i * L.
@@ -626,13 +627,13 @@ Proof. intros M Lv D G Hg. exists (y g). assert (same : ∀ i < n P, present P i
     discriminate|]. exists j; split; [auto|rewrite <- E; auto].
   - apply (equal_split P y g); auto.
   - intros i I Hi; unfold share, weight; rewrite Hi, (same i I Hi). lra. Qed.
-(* {thm-cbdrf-1} given the demand, all shares follow from the dominant one, with one L for all *)
+(* {thm-cbdrf-1} Given its demand, all shares of a node follow from its dominant share, with one L for all nodes. *)
 Theorem shares_follow P y g : model P -> levels Scaled P y -> positive P -> (g < n P)%nat -> present P g = true ->
   exists L, one_over_largest (m P) (of_all P) L /\
   forall i j, (i < n P)%nat -> present P i = true -> share Scaled P y i * d P i j = psi P i * L * d P i j.
 Proof. intros M Lv D G Hg. apply scaled_is_drf in Lv. destruct (drf_in_closed_form P y g M Lv D G Hg)
   as [L [O [_ S]]]. exists L; split; auto. intros i j I Hi. destruct (S i I Hi) as [_ ->]; lra. Qed.
-(* {lem-cbdrf-grants} positive demands: the weighted rule, if some factor is positive *)
+(* {lem-cbdrf-grants} With positive demands: the shares under the weighted rule, if some factor is positive. *)
 Theorem weighted_in_closed_form P y z g : model P -> levels Weighted P y -> levels Drf P z -> positive P ->
   (g < n P)%nat -> present P g = true -> 0 < psi P g -> exists lambda, one_over_largest (m P) (by_factor P) lambda /\
   share Drf P z g <= lambda /\ ∀ i < n P, present P i = true -> share Weighted P y i = psi P i * lambda.
@@ -657,7 +658,8 @@ Proof. intros M Lv Lz D G Hg Pg. exists (y g). assert (same : ∀ i < n P, prese
       intros i I; destruct (present P i) eqn:Hi; [|lra]. pose proof (factor P M i); positive_at D i j; nra. }
     apply Rnot_lt_le; intros lt. assert (0 < y g) by nra. pose proof (Rmult_lt_compat_l _ _ _ By lt) as Up.
     assert (by_factor P j * L <= of_all P j * L) by (apply Rmult_le_compat_r; lra). lra. Qed.
-(* {lem-cbdrf-grants} positive demands: the capped rule; all in good standing have one share, which a resource ends *)
+(* {lem-cbdrf-grants} With positive demands: under the capped rule all nodes in good standing have one share, which a
+   resource limits. *)
 Theorem capped_in_closed_form P y g : model P -> levels Capped P y -> positive P -> (g < n P)%nat ->
   present P g = true -> psi P g = 1 -> exists Lc, (∀ i < n P, present P i = true -> psi P i = 1 ->
   share Capped P y i = Lc) /\ let used j := Σ i < n P, if present P i then (if Req_EM_T (psi P i) 1 then Lc else psi P i
@@ -715,8 +717,8 @@ Proof. intros [R0 PC] F; split; simpl; auto; intros i; [intros j; apply PC|intro
 Lemma phase_model C T t : proper T -> proper_course C -> model (phase_at C T t).
 Proof. intros PT PC; apply phase_with_model; auto; intros i. pose proof (credit_of_range C T t i PT).
   destruct PT as [S0 [Tp [Fl _]]]. apply (factor_range (start T) (floor T)); lra. Qed.
-(* {thm-cbdrf-5} over phases; a positive factor means a grant, and a factor of 0 none:
-   "granted nothing" is as the credit counts it. *)
+(* {thm-cbdrf-5} Over phases, a node is granted something exactly if its factor is positive; "granted nothing" is as
+   the credit counts it. *)
 Theorem granted_something r P y i : model P -> levels r P y -> (r = Scaled \/ r = Weighted \/ r = Capped) ->
   (i < n P)%nat -> present P i = true -> (0 < share r P y i <-> 0 < psi P i).
 Proof. intros M L Rr I Hi. pose proof (factor P M i). pose proof (level_ge0 r P y i L I).
@@ -732,7 +734,7 @@ Proof. intros M L Rr I Hi. pose proof (factor P M i). pose proof (level_ge0 r P 
   - destruct (Rle_lt_or_eq_dec _ _ (proj2 H)) as [B|E].
     + rewrite capped_punished by auto. unfold Rdiv; split; intros; nra.
     + pose proof (capped_good P y i M L I Hi E). unfold Rdiv in *. split; intros; lra. Qed.
-(* {prop-cbdrf-scaled-si} who always complies keeps the equal split in every phase, whatever the others do *)
+(* {prop-cbdrf-scaled-si} A node that always complies keeps the equal split in every phase, whatever the others do. *)
 Theorem always_complying C T t i y : proper T -> proper_course C -> (i < nodes C)%nat ->
   (forall k, rho T <= releases C k i) -> comes C t i = true -> levels Scaled (phase_at C T t) y ->
   1 / number (phase_at C T t) <= share Scaled (phase_at C T t) y i.
@@ -747,7 +749,7 @@ Proof. intros PT PC I Rel Ct L. assert (G : forall k, start T <= credit_of C T k
 Lemma others_records C C' T i t h : claims_of C C' i -> h <> i -> credit_of C' T t h = credit_of C T t h.
 Proof. intros [_ [_ [Re Ot]]] N; induction t as [|t IH]; simpl; [auto|]. rewrite IH, Re.
   destruct (Ot t h N) as [-> _]; auto. Qed.
-(* {thm-cbdrf-5} over phases, 1: who claims something in exactly the phases in which it needs something *)
+(* {thm-cbdrf-5} Over phases, part 1: the node claims something in exactly the phases in which it needs something. *)
 Theorem no_claims_pay_1 r C C' T i t y y' v : proper T -> proper_course C -> proper_course C' -> claims_of C C' i ->
   (forall k, comes C' k i = comes C k i) -> (i < nodes C)%nat -> comes C t i = true -> levels r (phase_at C T t) y ->
   levels r (phase_at C' T t) y' -> room (phase_at C T t) i (fun j => share r (phase_at C' T t) y' i * need C' t i j) v
@@ -759,7 +761,8 @@ Proof. intros PT PC PC' Cl Same I Ct L L' Rm. assert (Cl' := Cl); destruct Cl' a
   - intros h; simpl. destruct (Nat.eq_dec h i) as [->|N]; [rewrite own; auto|rewrite (others_records C C' T i t h Cl N);
     auto].
   - intros h N; simpl; apply (Ot t h N). Qed.
-(* {thm-cbdrf-5} over phases, 2: with a floor above 0, who claims something at least where it needs something *)
+(* {thm-cbdrf-5} Over phases, part 2: the floor is above 0, and the node claims something at least where it needs
+   something. *)
 Theorem no_claims_pay_2 r C C' T i t y y' v : proper T -> 0 < floor T -> proper_course C -> proper_course C' ->
   claims_of C C' i -> (forall k, comes C k i = true -> comes C' k i = true) -> (i < nodes C)%nat ->
   comes C t i = true -> levels r (phase_at C T t) y -> levels r (phase_at C' T t) y' ->
@@ -800,8 +803,8 @@ Lemma credit_by_factor T ok t i : proper T -> floor T <= credit_by T ok t i <= t
   (credit_by T ok t i) <= 1.
 Proof. intros [S0 [Tp [Fl [Up Dn]]]]. assert (R : floor T <= credit_by T ok t i <= top T) by
   (apply (credit_range (start T)); auto). split; [auto|apply (factor_range (start T) (floor T)); lra]. Qed.
-(* {prop-cbdrf-monotone} i complies in each phase in which it does under ok, and perhaps in more:
-   never less credit or a smaller grant *)
+(* {prop-cbdrf-monotone} Node i complies wherever it complies under ok, and perhaps in more phases. Then it never has
+   less credit or a smaller grant. *)
 Theorem compliance_costs_nothing r C T ok ok' t i y y' : proper T -> proper_course C -> (forall k h, h <> i ->
   ok' k h = ok k h) -> (∀ k < t, ok k i = true -> ok' k i = true) -> (i < nodes C)%nat ->
   levels r (phase_by C T ok t) y -> levels r (phase_by C T ok' t) y' -> credit_by T ok t i <= credit_by T ok' t i /\
@@ -813,8 +816,8 @@ Proof. intros PT PC Ot More I L L'. pose proof PT as [S0 [Tp [Fl [Up Dn]]]].
   destruct (credit_by_factor T ok t i PT), (credit_by_factor T ok' t i PT).
   apply more_record; auto; [|split; [lra|apply factor_mono; auto]|lra]. apply phase_with_model; auto.
   intros; apply credit_by_factor; auto. Qed.
-(* {prop-cbdrf-monotone} with the cap at the start: if i complies in phase t, where it fails under ok,
-   it is granted more in the next *)
+(* {prop-cbdrf-monotone} Credit is capped at its start. If i complies in phase t, where it fails under ok, it is
+   granted more in the next phase. *)
 Theorem compliance_pays r C T ok ok' t i y y' : proper T -> top T = start T -> proper_course C -> (forall k h, h <> i ->
   ok' k h = ok k h) -> (∀ k < t, ok' k i = ok k i) -> ok t i = false -> ok' t i = true -> (i < nodes C)%nat ->
   comes C (S t) i = true -> let P := phase_by C T ok (S t) in let P' := phase_by C T ok' (S t) in (r = Scaled \/ r =

@@ -70,17 +70,12 @@ def plain(name: str) -> str:
     return re.sub(r"\(\*.*?\*\)", "", text(name), flags=re.S)
 
 
-def capital(note: str) -> str:
-    """Let a remark begin with a capital."""
-    return note[:1].upper() + note[1:]
-
-
 def stated(name: str) -> list[dict[str, Any]]:
     """Give the theorems of a file that stand for labels."""
     return [
         {
             "labels": re.findall(r"\{([\w-]+)\}", note),
-            "note": capital(re.sub(r"\s*\{[\w-]+\}[,;]?\s*", " ", note).strip()),
+            "note": re.sub(r"\s*\{[\w-]+\}[,;]?\s*", " ", note).strip(),
             "file": name,
             "name": theorem,
             "statement": f"Theorem {theorem}{rest}.",

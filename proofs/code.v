@@ -60,7 +60,8 @@ Proof. intros H; apply existsb_exists in H as [j [J E]]. apply in_seq in J. exis
 Lemma within_is (p : Q -> Prop) k l f i j : p 0%Q -> ((i < k)%nat -> (j < l)%nat -> p (f i j)) -> p (within k l f i j).
 Proof. intros P0 H; unfold within. destruct (i <? k)%nat eqn:I, (j <? l)%nat eqn:J; simpl; auto.
   apply H; apply Nat.ltb_lt; auto. Qed.
-(* {alg-foundations-filling} what the checker accepts of the code is the max-min fair division of the pool *)
+(* {alg-foundations-filling} If the checker accepts a result of the code, it is the max-min fair division of the pool.
+   *)
 Theorem accepted_is_fair d : accepted d = true -> (∀ j < m d, 0 < Q2R (entry (C d) j) /\ ∀ i < n d, 0 <= Q2R (cell (D d)
   i j)) /\ foundations.model (pool_of d) /\ foundations.feasible (pool_of d) (levels_of d) /\
   foundations.certified (pool_of d) (levels_of d) /\ foundations.fair (pool_of d) (levels_of d).
@@ -141,7 +142,8 @@ Lemma level_R h e i : Q2R (level h e i) = dmfa_srq.level (course_of h) (lowest_o
 Proof. induction e as [|e IH]; cbn [level dmfa_srq.level]; rewrite larger_R, zero_R; cbn [dmfa_srq.came course_of].
   - destruct (nth i (comes h) O <=? 0)%nat; [auto|rewrite zero_R; auto].
   - destruct (nth i (comes h) O <=? S e)%nat; [rewrite larger_R, IH; auto|rewrite zero_R; auto]. Qed.
-(* {lem-dmfa_srq-use} what the checker accepts of the code is a run of the mechanism; so the theorems hold of it *)
+(* {lem-dmfa_srq-use} If the checker accepts a result of the code, it is a run of the mechanism; so the theorems hold
+   of it. *)
 Theorem accepted_runs h : accepted_run h = true -> dmfa_srq.model (course_of h) /\ dmfa_srq.runs (course_of h)
   (lowest_of h).
 Proof. unfold accepted_run; rewrite andb_true_iff; intros [Us Ev].

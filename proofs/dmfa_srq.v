@@ -134,12 +134,12 @@ Proof. intros H; apply hereb_here in H; unfold needs; rewrite H; auto. Qed.
 Lemma use_now P M e j : (Σ i < n P, needs P e i j * level P M e i) = use P M e j (M e).
 Proof. rewrite use_needs; apply sum_ext; intros i I; unfold needs; destruct (hereb P e i) eqn:E; [|lra].
   apply hereb_here in E as [_ E]; auto. rewrite level_step by lia; auto. Qed.
-(* {lem-dmfa_srq-use} the program and the use *)
+(* {lem-dmfa_srq-use} At a solution of the program the use fits into the pool. *)
 Theorem program_fits P M e x u : model P -> program P M e x u -> fits P M e x.
 Proof. intros Mo [U F] j J; apply Rle_trans with (2 := F j J). unfold use; apply sum_le; intros i I.
   destruct (hereb P e i) eqn:E; [|lra]. apply hereb_here in E. destruct (U i E) as [U1 U2].
   pose proof (demand_ge0 P Mo i j). unfold Rmax; destruct (Rle_dec x (before P M e i)); nra. Qed.
-(* {lem-dmfa_srq-use} {lem-dmfa_srq-1} and back: the formula solves the program *)
+(* {lem-dmfa_srq-use} {lem-dmfa_srq-1} Conversely, the formula solves the program. *)
 Theorem fits_program P M e x : model P -> fits P M e x -> program P M e x (fun i => w P i * Rmax x (before P M e i)).
 Proof. intros Mo F; split.
   - intros i [I _]. pose proof (brings P Mo i I). pose proof (Rmax_l x (before P M e i));
@@ -173,17 +173,17 @@ Proof. intros Mo; induction e as [|e IH]; intros R j J.
       assert (1 <= M e) by (apply (R e (le_n _) (ex_intro _ i He)), IH; auto).
       assert (1 <= level P M e i) by (apply Rle_trans with (M e); [auto|apply level_lowest; lia]).
       rewrite Rmax_right, needs_here by (auto; lra). nra. Qed.
-(* {thm-dmfa_srq-2} {prop-dmfa_srq-stays} sharing incentive: no lowest level is below 1 *)
+(* {thm-dmfa_srq-2} {prop-dmfa_srq-stays} Sharing incentive: the lowest level is never below 1. *)
 Theorem sharing_incentive P M : model P -> runs P M -> forall e, (exists i, here P e i) -> 1 <= M e.
 Proof. intros Mo R e Sm. apply (R e Sm), one_fits; auto. Qed.
-(* {lem-dmfa_srq-use} the lowest level is positive *)
+(* {lem-dmfa_srq-use} The lowest level is positive. *)
 Theorem positive P M e : model P -> runs P M -> (exists i, here P e i) -> 0 < M e.
 Proof. intros Mo R S; pose proof (sharing_incentive P M Mo R e S); lra. Qed.
-(* {thm-dmfa_srq-2} {prop-dmfa_srq-stays} so nobody has less than it brought *)
+(* {thm-dmfa_srq-2} {prop-dmfa_srq-stays} So nobody has less than it brought. *)
 Theorem no_less_than_brought P M e i : model P -> runs P M -> here P e i -> w P i <= units P M e i.
 Proof. intros Mo R H; pose proof (sharing_incentive P M Mo R e (ex_intro _ i H)).
   pose proof (level_lowest P M e i (proj1 (proj2 H))). pose proof (brings P Mo i (proj1 H)). unfold units; nra. Qed.
-(* {lem-dmfa_srq-use} at the optimum a resource is used up that somebody at the lowest level needs *)
+(* {lem-dmfa_srq-use} At the optimum some resource is used up that somebody at the lowest level needs. *)
 Theorem binding P M e : model P -> runs P M -> (exists i, here P e i) ->
   exists j i, (j < m P)%nat /\ here P e i /\ 0 < d P i j /\ before P M e i <= M e /\ use P M e j (M e) = pool P e.
 Proof. intros Mo R S. destruct (R e S) as [F L]. destruct (dec_ex (m P) (fun j => use P M e j (M e) = pool P e /\
@@ -210,7 +210,7 @@ Proof. intros Mo R S. destruct (R e S) as [F L]. destruct (dec_ex (m P) (fun j =
         destruct (Ok i I) as [->|G]; [lra|]. rewrite !Rmax_right by lra; auto.
   - intros j s t O T. apply Rle_trans with (2 := O). apply use_mono; [auto|lra].
   - specialize (L (M e + s) Ok). lra. Qed.
-(* {lem-dmfa_srq-use} and where one is, nothing larger fits *)
+(* {lem-dmfa_srq-use} Where such a resource is used up, no larger level fits. *)
 Theorem nothing_larger_fits P M e j i : model P -> (j < m P)%nat -> here P e i -> 0 < d P i j ->
   before P M e i <= M e -> use P M e j (M e) = pool P e -> forall x, fits P M e x -> x <= M e.
 Proof. intros Mo J I D B E x F. suppose G. specialize (F j J). rewrite <- E, !use_needs in F. revert F.
@@ -218,7 +218,7 @@ Proof. intros Mo J I D B E x F. suppose G. specialize (F j J). rewrite <- E, !us
   - intros h H; apply Rmult_le_compat_l; [apply needs_ge0; auto|apply Rle_max_compat_r; lra].
   - rewrite !needs_here by auto.
     pose proof (brings P Mo i (proj1 I)). rewrite !Rmax_left by lra. apply Rmult_lt_compat_l; auto. nra. Qed.
-(* {lem-dmfa_srq-1} with positive demands the optimal solution is the only one *)
+(* {lem-dmfa_srq-1} With positive demands there is only one optimal solution. *)
 Theorem one_solution P M e u : model P -> runs P M -> (exists i, here P e i) -> positive_demands P e ->
   program P M e (M e) u -> forall i, here P e i -> u i = units P M e i.
 Proof. intros Mo R S D [U F] i H. destruct (binding P M e Mo R S) as [j [h [J [_ [_ [_ E]]]]]].
@@ -265,7 +265,7 @@ Proof. intros Mo; induction k as [|k [M R]]; [exists (fun _ => 0); lia|].
   exists (fun e => if Nat.eqb e k then x else M e); intros e E Se; destruct (Nat.eqb_spec e k) as [->|]; try tauto.
   2, 3: apply (largest_ext P M); [intros f F; destruct (Nat.eqb_spec f k); [lia|auto]|apply R; [lia|auto]].
   apply (largest_ext P M); [intros f F; destruct (Nat.eqb_spec f k); [lia|auto]|auto]. Defined.
-(* {lem-dmfa_srq-use} it exists, at each event *)
+(* {lem-dmfa_srq-use} A lowest level exists at each event. *)
 Theorem run_exists P : model P -> exists M, runs P M.
 Proof. intros Mo. set (upto k := proj1_sig (run_until P Mo k)).
   assert (Same : forall k e, (e < k)%nat -> upto (S k) e = upto k e). { intros k e E; unfold upto; simpl.
@@ -275,7 +275,8 @@ Proof. intros Mo. set (upto k := proj1_sig (run_until P Mo k)).
   lia]. } exists (fun e => upto (S e) e). intros e H. apply (largest_ext P (upto (S e))); [intros f F; apply All; lia|].
   apply (proj2_sig (run_until P Mo (S e))); auto. Qed.
 (* ------------------------------------------------------------------------------------------- the four theorems *)
-(* {thm-dmfa_srq-1} {prop-dmfa_srq-stays} Pareto optimality, all demands positive: bundles x that are worth u to each *)
+(* {thm-dmfa_srq-1} {prop-dmfa_srq-stays} Pareto optimality, if all demands are positive: the bundles x are worth u to
+   the users. *)
 Theorem pareto_optimality P M e x u i : model P -> runs P M -> positive_demands P e -> (∀ j < m P, (Σ h < n P,
   if hereb P e h then x h j else 0) <= pool P e) -> (forall h, here P e h -> units P M e h <= u h /\ ∀ j < m P,
   d P h j * u h <= x h j) -> here P e i -> u i <= units P M e i.
@@ -285,7 +286,7 @@ Proof. intros Mo R D X H I. suppose G. destruct (binding P M e Mo R (ex_intro _ 
     destruct (H h B) as [U V]. specialize (V j J); specialize (D h j B J). unfold units in U. nra.
   - unfold needs; rewrite (proj2 (hereb_here P e i)) by auto.
     destruct (H i I) as [_ V]. specialize (V j J); specialize (D i j I J). unfold units in G. nra. Qed.
-(* {thm-dmfa_srq-3} {prop-dmfa_srq-stays} whoever is envied came earlier and has gained nothing since *)
+(* {thm-dmfa_srq-3} {prop-dmfa_srq-stays} A user that is envied came earlier and has gained nothing since. *)
 Theorem envy P M e i h u : model P -> here P e i -> here P e h -> room P i (bundle P M e h) u ->
   units P M e i / w P i < u / w P h -> (came P h < came P i)%nat /\ level P M e h = before P M (came P i) h.
 Proof. intros Mo I H Rm Env. apply (nothing_gained_since P M e i h); [apply I|].
@@ -313,7 +314,7 @@ Proof. intros Mo Mq R R' en em same W S Less More. destruct (binding P M e Mo R 
     - unfold needs; rewrite eq by apply G. rewrite (proj2 (hereb_here P e g)) by auto.
       unfold bundle, units in Lt; lra. }
   rewrite <- en in L at 2. lra. Qed.
-(* {lem-dmfa_srq-count} Q is another run. Nobody less, the lowest more: impossible. *)
+(* {lem-dmfa_srq-count} Q is another run. It cannot be that nobody has less in it and the lowest users have more. *)
 Theorem nobody_less P Q M M' e : model P -> model Q -> runs P M -> runs Q M' -> n Q = n P -> m Q = m P ->
   (forall i, here P e i <-> here Q e i) -> pool Q e <= pool P e -> (exists i, here P e i) -> (forall i j, here P e i ->
   (j < m P)%nat -> bundle P M e i j <= bundle Q M' e i j) -> (forall i j, here P e i -> (j < m P)%nat ->
@@ -349,7 +350,7 @@ Proof. intros R R' A C I H Cq Early G. pose proof (level_lowest Q M' e h Cq) as 
   rewrite <- (same_past P Q M M' (S p) R R' A p (Nat.lt_succ_diag_r p) h).
   - apply level_mono. destruct I as [_ [I _]]; lia.
   - destruct H as [Hn [Hc Hg]]; split; [auto|]. split; [lia|]. destruct I as [_ [I _]]; lia. Qed.
-(* {lem-dmfa_srq-4} A lie about the demand alone: where the share of the liar is larger and has just risen,
+(* {lem-dmfa_srq-4} The lie is about the demand alone. Where the share of the liar is larger and has just risen,
    nobody has less. *)
 Theorem nobody_loses P Q M M' e i h : model P -> runs P M -> runs Q M' -> alike P Q (came P i) ->
   here P e i -> here P e h -> (forall k, came Q k = came P k) -> (forall k, w Q k = w P k) ->
@@ -359,7 +360,7 @@ Proof. intros Mo R R' A I H C W G Rose. pose proof (brings P Mo i (proj1 I)); po
   unfold Rmax in *. destruct (Rle_dec _ _); [tauto|auto]. }
   unfold units in *. rewrite W, Low in G. destruct (others_have_no_less P Q M M' e i (came P i) h R R' A eq_refl I H)
   as [Le _]; try (rewrite C; auto; apply H); [nra|rewrite W; nra]. Qed.
-(* {lem-dmfa_srq-4} in particular at the first event at which the share is larger *)
+(* {lem-dmfa_srq-4} This is so at the first event at which the share of the liar is larger. *)
 Theorem first_has_risen P Q M M' e i : model P -> model Q -> here P e i -> here Q e i -> came Q i = came P i ->
   (forall f, (came P i <= f < e)%nat -> units Q M' f i <= units P M f i) -> units P M e i < units Q M' e i ->
   units Q M' e i <> w Q i * before Q M' e i.
@@ -370,8 +371,8 @@ Proof. intros Mo Mq I Iq C Bef G E. pose proof (brings P Mo i (proj1 I)); pose p
   - destruct e as [|e]; [destruct I as [_ [I _]]; lia|]. simpl before in E.
     specialize (Bef e ltac:(destruct I as [_ [I _]]; lia)). pose proof (level_mono P M e (S e)
     i (Nat.le_succ_diag_r e)). unfold units in *. nra. Qed.
-(* {thm-dmfa_srq-4} {thm-dmfa_srq-late} {prop-dmfa_srq-stays} Coming at event p' >= p, stating any demand,
-   bringing no more: no more true tasks. *)
+(* {thm-dmfa_srq-4} {thm-dmfa_srq-late} {prop-dmfa_srq-stays} A user comes at event p' >= p, states any demand and
+   brings no more. Then it has no more true tasks. *)
 Theorem lie_or_come_late P Q M M' i : model P -> model Q -> runs P M -> runs Q M' -> (i < n P)%nat ->
   (came P i <= came Q i)%nat -> alike P Q (came P i) -> w Q i <= w P i -> (forall e, (came Q i <= e < gone Q i)%nat ->
   pool Q e <= pool P e /\ forall h, here P e h <-> here Q e h) -> (forall h, h <> i -> w Q h = w P h /\ forall j,
@@ -469,15 +470,15 @@ Proof. intros Hl T High Still i j Hi J. pose proof (demand_ge0 P Mo i j) as D0.
     destruct (others i B) as [Wi Di]. unfold bundle, units; rewrite Wi, Di. split; [|split; [|discriminate]].
     + apply Rmult_le_compat_r; auto; apply Rmult_le_compat_l; lra.
     + intros _ E D; specialize (Lt E); apply Rmult_lt_compat_r; auto; apply Rmult_lt_compat_l; lra. Qed.
-(* {thm-dmfa_srq-coalition} {prop-dmfa_srq-stays} they do not all gain *)
+(* {thm-dmfa_srq-coalition} {prop-dmfa_srq-stays} The members do not all gain. *)
 Theorem not_all_gain : (forall i, member i = true -> units P M e i < u i) -> False.
 Proof. intros All; destruct moment as [t [T [Hl [_ [High Still]]]]].
   apply (nobody_less P Q M M' t Mo Mq R1 R2 en em (here_same t) (pool_less t) (ex_intro _ l Hl)); intros i j Hi J.
   - apply (nobody_has_less t Hl T High Still i j Hi J).
   - intros E D. destruct (nobody_has_less t Hl T High Still i j Hi J) as [_ [Out In]].
     destruct (member i) eqn:B; [apply In|apply Out]; auto. Qed.
-(* {thm-dmfa_srq-coalition} {prop-dmfa_srq-stays} where the first gains and all its demands are positive,
-   another loses *)
+(* {thm-dmfa_srq-coalition} {prop-dmfa_srq-stays} If the first member gains and all its demands are positive, another
+   member loses. *)
 Theorem first_gains_alone : (∀ j < m P, 0 < d P l j) -> False.
 Proof. intros D; destruct moment as [t [T [Hl [_ [High Still]]]]].
   apply (somebody_less P Q M M' t Mo Mq R1 R2 en em (here_same t) (pool_less t) (ex_intro _ l Hl)); intros i j Hi J.
@@ -498,7 +499,8 @@ Lemma pool_gt0 P e : model P -> (exists i, here P e i) -> 0 < pool P e.
 Proof. intros Mo [g Hg]. apply sum_gt0 with g; [|apply Hg|];
   [intros i I; destruct (came P i <=? e)%nat; [apply Rlt_le, brings; auto|lra]|].
   replace (came P g <=? e)%nat with true by (symmetry; apply Nat.leb_le, Hg). apply brings; [auto|apply Hg]. Qed.
-(* {prop-dmfa_srq-static} the formula, W over the largest sum of needs: it has a value, and that is the optimum *)
+(* {prop-dmfa_srq-static} The formula divides W by the largest sum of needs. It has a value, and this value is the
+   optimum. *)
 Theorem static_formula P e : model P -> (exists i, here P e i) -> exists x u, static_formula_of P e x /\
   static_optimum P e x u.
 Proof. intros Mo H. pose proof (pool_gt0 P e Mo H) as W. destruct H as [g [G Hg]].
@@ -517,7 +519,7 @@ Proof. intros Mo H. pose proof (pool_gt0 P e Mo H) as W. destruct H as [g [G Hg]
   destruct (proj2 (static_use P e (pool P e / S j) Mo) F) as [u U]. exists u; split; [split; [exact F|exists j; auto]|].
   split; [auto|]. intros z v Z. pose proof (proj1 (static_use P e z Mo) (ex_intro _ v Z) j J) as Zj. fold (S j) in Zj.
   rewrite <- E in Zj. apply Rmult_le_reg_l with (2 := Zj); auto. Qed.
-(* {prop-dmfa_srq-static} with the second constraint the lowest level is no higher *)
+(* {prop-dmfa_srq-static} With the second constraint the lowest level is no higher. *)
 Theorem static_is_a_bound P M e x u : model P -> runs P M -> (exists i, here P e i) -> static_optimum P e x u ->
   M e <= x.
 Proof. intros Mo R S [_ L]. destruct (fits_program P M e (M e) Mo (proj1 (R e S))) as [U F].
@@ -550,7 +552,7 @@ Proof. intros Mo; split; simpl; intros i.
   3, 4: intros j; pose proof (demand_ge0 P Mo i j); pose proof (demand_le1 P Mo i j).
   5: intros I; destruct (dominant P Mo i I) as [k [K D]]; exists k; rewrite D.
   all: destruct (hereb P e i); simpl; auto; try lra; intros; lra. Qed.
-(* {prop-dmfa_srq-static} with positive demands it is weighted DRF on that pool, and all levels are x *)
+(* {prop-dmfa_srq-static} With positive demands the optimum is weighted DRF on that pool, and all levels are x. *)
 Theorem static_is_drf P e x u : model P -> positive_demands P e -> (exists i, here P e i) -> static_optimum P e x u ->
   let y := fun i => if hereb P e i then u i / w P i else 0 in
   (forall i, here P e i -> y i = x) /\ drf (drf_pool P e) y.
@@ -581,7 +583,7 @@ Proof. intros Mo D G Op y. pose proof (drf_pool_model P e Mo G) as DM; pose proo
     + simpl; unfold needs; rewrite B. apply hereb_here in B. specialize (D i j B J). pose proof (brings P Mo i I).
       unfold Rdiv; apply Rmult_lt_0_compat; [nra|apply Rinv_0_lt_compat; auto].
     + intros h K _; rewrite !Ey, B by auto; destruct (hereb P e h); lra. Qed.
-(* {prop-dmfa_srq-static} equal contributions: weighted DRF is DRF, with levels counted by another unit *)
+(* {prop-dmfa_srq-static} With equal contributions weighted DRF is DRF, with levels counted in another unit. *)
 Theorem equal_contributions P e c y : model P -> (exists i, here P e i) -> (forall i, here P e i -> w P i = c) ->
   drf (drf_pool P e) y -> drf (unweighted_pool P e) (fun i => c / pool P e * y i).
 Proof. intros Mo H We [F C]. pose proof (pool_gt0 P e Mo H) as W. pose proof (drf_pool_model P e Mo H) as DM.

@@ -36,7 +36,7 @@ Definition leximin P y := lexicographically_max_min (n P) (feasible P) y.
 (* {end} *)
 
 (* ------------------------------------------------------------------------------------------------ certificate *)
-(* {thm-foundations-certificate} 1 implies 2 *)
+(* {thm-foundations-certificate} 1 implies 2. *)
 Theorem certified_fair P y : model P -> certified P y -> fair P y.
 Proof. intros M Cy y' [_ [B' F']] i I G. destruct (Cy i I) as [E|[j [J [U [A H]]]]].
   - specialize (B' i I); rewrite E in B'; simpl in B'; lra.
@@ -44,10 +44,10 @@ Proof. intros M Cy y' [_ [B' F']] i I G. destruct (Cy i I) as [E|[j [J [U [A H]]
     + change (use P y' j <= use P y j). rewrite U; auto.
     + simpl; nra.
     + apply factor in L; [|apply rate_ge0; auto]. exists h; split; [auto|split; [apply L|apply H; [auto|apply L]]]. Qed.
-(* {thm-foundations-certificate} 2 implies 3 *)
+(* {thm-foundations-certificate} 2 implies 3. *)
 Theorem fair_is_leximin P y : feasible P y -> fair P y -> leximin P y.
 Proof. apply max_min_is_leximin. Qed.
-(* {thm-foundations-certificate} at most one *)
+(* {thm-foundations-certificate} At most one vector has these properties. *)
 Theorem unique P y y' : feasible P y -> feasible P y' -> fair P y -> leximin P y' -> ∀ i < n P, y i = y' i.
 Proof. intros F F'; apply only_one; auto. Qed.
 (* ------------------------------------------------------------------------------------------------ existence *)
@@ -88,8 +88,8 @@ Proof. intros A0 some; induction fuel as [|fuel IH]; intros s C Few C0; [lia|].
       destruct (s h); lra.
     + destruct (T i I) as [k [Kk [Ak [E M]]]]; [unfold t; destruct (Rlt_dec 0 (A q i)); tauto|]. exists k; rewrite use.
       repeat split; auto; [lra|]. intros h H Ah; specialize (M h H Ah); destruct (s h); lra. Qed.
-(* {thm-foundations-filling} there is a vector that progressive filling ends with:
-   feasible, with a reason for everybody *)
+(* {thm-foundations-filling} Some feasible vector has a reason for everybody, as the one that progressive filling ends
+   with. *)
 Theorem filling P : model P -> exists y, feasible P y /\ certified P y.
 Proof. intros M. (* the bound of user i is a resource, m + i, that only i needs *)
   set (A := fun k i => if lt_dec k (m P) then a P i k else match b P i with
@@ -124,7 +124,7 @@ Proof. intros M. (* the bound of user i is a resource, m + i, that only i needs 
       * left. unfold A in G; destruct (lt_dec k (m P)); [lia|]. destruct (b P i) as [u|] eqn:B; [|lra].
         destruct (Nat.eqb_spec i (k - m P)) as [Ei|]; [|lra]. replace k with (m P + i)%nat in E by lia.
         destruct (own y i u I B) as [S [_ V]]. f_equal; lra. Qed.
-(* {thm-foundations-certificate} 3 implies 1 *)
+(* {thm-foundations-certificate} 3 implies 1. *)
 Theorem leximin_certified P y : model P -> feasible P y -> leximin P y -> certified P y.
 Proof. intros M F L. destruct (filling P M) as [y' [F' C']]. assert (E : ∀ i < n P, y' i = y i) by (apply unique;
   auto; apply certified_fair; auto). intros i I. destruct (C' i I) as [B|[j [J [U [A H]]]]]; [left; rewrite <- E;
@@ -132,8 +132,8 @@ Proof. intros M F L. destruct (filling P M) as [y' [F' C']]. assert (E : ∀ i <
   - rewrite <- U; unfold use; apply sum_ext; intros; rewrite E; auto.
   - intros h K Ah; rewrite <- !E by auto; auto. Qed.
 (* ------------------------------------------------------------------------------------------- four properties *)
-(* {thm-foundations-si} With weights that sum to 1, z = 1 is what a user could have alone with its weight of everything.
-   *)
+(* {thm-foundations-si} With weights that sum to 1, z = 1 is the level that a user would have alone with its weight of
+   everything. *)
 Theorem sharing_incentive P y i z : model P -> feasible P y -> certified P y -> (i < n P)%nat ->
   within z (b P i) -> z * (Σ h < n P, w P h) <= 1 -> z <= y i.
 Proof. intros M [Y0 [_ F]] Cy I Bz Z. destruct (Cy i I) as [E|[j [J [U [A H]]]]]; [rewrite E in Bz; exact Bz|].
@@ -200,7 +200,8 @@ Proof. intros M [Y0 [Bd F]]. split.
 Theorem pareto_optimality P y : model P -> feasible P y -> certified P y -> efficient P y.
 Proof. intros M F Cy. apply who_can_have_more; auto. intros i I. destruct (Cy i I) as [|[j [J [U [A _]]]]]; [auto|right;
   exists j; auto]. Qed.
-(* {lem-foundations-one} y and y' are the allocations; below its bound in the first, user i holds more in the second *)
+(* {lem-foundations-one} The allocations are y and y'. User i is below its bound in the first, and holds more in the
+   second. *)
 Theorem one_user_changes P Q y y' i : (forall h j, 0 <= a P h j) -> (forall h j, 0 <= a Q h j) -> n Q = n P ->
   m Q = m P -> (forall h, h <> i -> (forall j, a Q h j = a P h j) /\ b Q h = b P h) -> feasible P y -> certified P y ->
   feasible Q y' -> certified Q y' -> (i < n P)%nat -> b P i <> Some (y i) -> (∀ j < m P, 0 < a P i j ->
@@ -238,7 +239,8 @@ Proof. intros A0 A0' en em ea [Y0 [Bd F]] Cy [Y0' [Bd' F']] Cy' I Below more. su
   destruct (Cy g G) as [E|[j Bg]]; [rewrite <- (proj2 (ea g Ng)) in E; specialize (Bd' g ltac:(lia)); rewrite E in Bd';
   simpl in Bd'; lra|]. destruct (lose g j g Bg G) as [f [Ff [Lf le]]]; [rewrite (proj1 (ea g Ng));
   apply Rmult_lt_compat_l; [apply Bg|auto]|]. specialize (worst f Ff Lf); simpl in worst; lra. Qed.
-(* {thm-foundations-sp} Q is P but for what user i says; with the shares a Q i j * y' i it reaches the true level z. *)
+(* {thm-foundations-sp} Q differs from P only in what user i says; with the shares a Q i j * y' i it reaches the true
+   level z. *)
 Theorem strategy_proofness P Q i y y' z : model P -> model Q -> n Q = n P -> m Q = m P ->
   (forall h, w Q h = w P h) -> (forall h, h <> i -> (forall j, a Q h j = a P h j) /\ b Q h = b P h) ->
   feasible P y -> certified P y -> feasible Q y' -> certified Q y' -> (i < n P)%nat ->

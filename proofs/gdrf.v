@@ -21,7 +21,8 @@ Definition counts (how : reading) m (S d : nat -> R) x := match how with
   | Shares => x = Σ r < m, d r / S r end.
 (* {end} *)
 
-(* {lem-gdrf-utilisation} the fraction of the amount that is in use; its range and ends *)
+(* {lem-gdrf-utilisation} The value is the fraction of the amount that is in use; it lies between 0 and 1, and the
+   ends are characterised. *)
 Theorem part_in_use m c o : (∀ r < m, 0 <= o r <= c r) -> (∃ r < m, 0 < c r) ->
   total_utilisation m c o = amount m o / amount m c /\ 0 <= total_utilisation m c o <= 1 /\
   (total_utilisation m c o = 0 <-> ∀ r < m, o r = 0) /\ (total_utilisation m c o = 1 <-> ∀ r < m, o r = c r).
@@ -44,7 +45,7 @@ Proof. intros O S. assert (C : 0 < amount m c) by (destruct S as [k [Kk G]]; app
       assert (L : amount m o < amount m c) by (apply sum_lt with r; auto; intros h Hh; apply (O h Hh)).
       assert (amount m o / amount m c * amount m c = amount m o) by (field; lra). rewrite H in *. lra.
     + assert (amount m o = amount m c) as -> by (apply sum_ext; auto). field; lra. Qed.
-(* {lem-gdrf-utilisation} the same amount is a larger fraction of less *)
+(* {lem-gdrf-utilisation} The same amount is a larger fraction of a smaller capacity. *)
 Theorem scarcer_is_fuller o c c' : 0 < o -> 0 < c < c' -> o / c' < o / c.
 Proof. intros O C; unfold Rdiv; apply Rmult_lt_compat_l; auto. apply Rinv_lt_contravar; [nra|lra]. Qed.
 (* {lem-gdrf-weight} *)
@@ -57,7 +58,7 @@ Proof. intros N [[k [K E]] L] T. assert (inv : 0 < / top) by (apply Rinv_0_lt_co
     apply sum_le; intros r R; specialize (L r R). apply Rmult_le_reg_r with top; auto.
     unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra.
   - intros z Z; apply sum_ext; intros r R; field; lra. Qed.
-(* {lem-gdrf-weight} 2; of users with the same dominant share *)
+(* {lem-gdrf-weight} Part 2, for users with the same dominant share *)
 Theorem larger_weight_larger_sum m mu nu top : 0 < top ->
   (gdrw m mu top < gdrw m nu top <-> (Σ r < m, mu r) < Σ r < m, nu r).
 Proof. intros T. assert (inv : 0 < / top) by (apply Rinv_0_lt_compat; auto).
@@ -72,7 +73,8 @@ Proof. intros Sp C C' Y F. assert (inv : ∀ r < m, 0 < / S r) by (intros r R; a
     apply sum_le; intros r R; specialize (F r R); lra.
   - destruct C as [[k [K E]] _], C' as [_ L]. rewrite <- E. specialize (part k K). specialize (L k K). nra.
   - rewrite C, C', Rmult_comm, <- sum_mul, (Rmult_comm y), <- sum_mul. apply sum_le; auto. Qed.
-(* {lem-gdrf-measure} z VMs of i, divided if need be, run on one VM of h: it counts for at least as much *)
+(* {lem-gdrf-measure} If z VMs of i, divided if need be, run on one VM of h, this VM counts for at least as much as
+   they do. *)
 Theorem one_vm_in_another how m S d d' x x' z : (∀ r < m, 0 < S r) ->
   counts how m S d x -> counts how m S d' x' -> 0 < x -> (∀ r < m, z * d r <= d' r) -> z <= x' / x.
 Proof. intros Sp C C' X F. assert (H : z * x <= 1 * x') by (apply (in_terms how m S d d'); auto; [lra|intros r R;
@@ -96,7 +98,7 @@ Definition claims P Q i := n Q = n P /\ m Q = m P /\ K Q = K P /\ (forall k j, c
   forall h j, h <> i -> a Q h j = a P h j.
 (* {end} *)
 
-(* {thm-gdrf-drfh} 1 *)
+(* {thm-gdrf-drfh} Part 1 *)
 Theorem levels_are_equal P L g i : positive_demands P -> optimal P L g -> (i < n P)%nat -> g i = L.
 Proof. intros Po [L0 [[x [X0 [Xs Xc]]] [Lo Hi]]] I. destruct (Rle_lt_or_eq_dec _ _ (Lo i I)) as [G|]; [exfalso|auto].
   destruct (sum_gt0_inv (K P) (fun k => x i k)) as [k [Kk Gk]]; [rewrite Xs by auto; lra|].
@@ -117,7 +119,7 @@ Proof. intros Po [L0 [[x [X0 [Xs Xc]]] [Lo Hi]]] I. destruct (Rle_lt_or_eq_dec _
     [apply Req_le|specialize (Ok j J); lra]. rewrite <- (sum_only (n P) i (fun h => s * a P h j)) by auto.
     replace (- sum _ _) with (sum (n P) (fun h => if Nat.eqb h i then s * a P h j else 0) * -1) by lra.
     rewrite <- !sum_mul, <- !sum_plus. apply sum_ext; intros h _. unfold d; destruct (Nat.eqb h i); lra. Qed.
-(* {thm-gdrf-drfh} 2; z: what i could run on what h holds, scaled by weight, even in one heap *)
+(* {thm-gdrf-drfh} Part 2: user i could run z VMs on what h holds, scaled by weight, even if it were in one heap. *)
 Theorem no_envy P L g i h z : positive_demands P -> optimal P L g -> (i < n P)%nat -> (h < n P)%nat ->
   (∀ j < m P, a P i j * z <= w P i / w P h * (a P h j * g h)) -> z <= g i.
 Proof. intros Po Op I H B. pose proof (proj1 Op). rewrite (levels_are_equal P L g i), (levels_are_equal P L g h)
@@ -125,13 +127,13 @@ Proof. intros Po Op I H B. pose proof (proj1 Op). rewrite (levels_are_equal P L 
   rewrite D in B. apply Rmult_le_reg_l with (w P i); auto. apply Rle_trans with (1 := B).
   replace (w P i * L) with (w P i / w P h * (w P h * L)) by (field; lra).
   apply Rmult_le_compat_l; [apply Rlt_le, Rdiv_lt_0_compat; auto|nra]. Qed.
-(* {thm-gdrf-drfh} 3 *)
+(* {thm-gdrf-drfh} Part 3 *)
 Theorem drfh_is_efficient P L g z i : positive_demands P -> optimal P L g -> possible P z -> (∀ h < n P, g h <= z h) ->
   (i < n P)%nat -> z i <= g i.
 Proof. intros Po [L0 [F [Lo Hi]]] Z Le I. rewrite (levels_are_equal P L z i); auto.
   split; [auto|split; [auto|split; [|auto]]]. intros h H. specialize (Lo h H); specialize (Le h H); lra. Qed.
-(* {thm-gdrf-drfh} 4; under the lie x stands on the classes, and i can run y k of its true VMs on what it has on class k
-   *)
+(* {thm-gdrf-drfh} Part 4: under the lie x stands on the classes, and i can run y k of its true VMs on what it has on
+   class k. *)
 Theorem no_lie_about_demands P Q L M g g' x y i : positive_demands P -> positive_demands Q -> claims P Q i ->
   optimal P L g -> optimal Q M g' -> places Q x g' -> (i < n P)%nat -> (forall k, 0 <= y k) ->
   (forall k j, (k < K P)%nat -> (j < m P)%nat -> y k * a P i j <= x i k * a Q i j) -> (Σ k < K P, y k) <= g i.

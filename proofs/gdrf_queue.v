@@ -76,14 +76,15 @@ Proof. intros [_ T] A. destruct (T h A) as [|[]]; lra. Qed.
 Lemma con_mono P s t u i : model P -> run P s -> (t <= u)%nat -> con P (s t) i <= con P (s u) i.
 Proof. intros [A _] R L. unfold con. apply Rmult_le_compat_r; [apply Rlt_le; auto|].
   apply le_INR, (grows P s t u R L). Qed.
-(* {thm-gdrf-queue} user h got its latest slot with step t *)
+(* {thm-gdrf-queue} User h got its latest slot with step t. *)
 Theorem equal_up_to_one_vm P s t u h i : model P -> run P s -> slots (s (S t)) h = S (slots (s t) h) ->
   active P (s t) i -> (t < u)%nat -> slots (s u) h = slots (s (S t)) h -> (INR (slots (s u) h) - 1) * a P h <= INR
   (slots (s u) i) * a P i.
 Proof. intros M R E A L Eu. rewrite Eu, E, S_INR. apply Rle_trans with (con P (s t) h); [unfold con; lra|].
   apply Rle_trans with (con P (s t) i); [apply least_con; [apply its_turn|]; auto|].
   apply (con_mono P s t u i M R); lia. Qed.
-(* {thm-gdrf-queue} while all are in, the number of slots given says who has how many, whenever VMs are placed *)
+(* {thm-gdrf-queue} While all users are in, the number of slots given determines how many slots each has, whenever VMs
+   are placed. *)
 Theorem rounds_do_not_matter P s s' t t' i : model P -> run P s -> run P s' ->
   (forall h, out (s t) h = false /\ out (s' t') h = false) -> given (s t) = given (s' t') ->
   slots (s t) i = slots (s' t') i.
@@ -120,7 +121,7 @@ Proof. intros [A _] R W In Eg. apply (all_at P s u 1 R); [lia|]. intros h x H X 
   assert (Ag : active P (s t) g). { split; [auto|split; [apply In; lia|]]. unfold served. specialize (W g).
   destruct (wanted P g) as [[|b]|]; try tauto. lia. } pose proof (least_con P (s t) h g Tn Ag) as Le. unfold con in Le.
   rewrite E in Le. replace (slots (s t) g) with 0%nat in Le by lia. specialize (A h). simpl in Le; lra. Qed.
-(* {prop-gdrf-rounds} round r ends when n r slots have been given *)
+(* {prop-gdrf-rounds} Round r ends when n r slots have been given. *)
 Theorem similar_users P s u t r eps i : model P -> run P s -> (forall i h, (i < n P)%nat -> (h < n P)%nat ->
   a P i <= (1 + eps) * a P h) -> 0 < eps -> INR t < 1 + 1 / eps -> all_active P s (n P * t) -> (r <= t)%nat ->
   given (s u) = (n P * r)%nat -> (i < n P)%nat -> slots (s u) i = r.
@@ -141,7 +142,7 @@ Proof. intros [A _] R Sim E0 Lt Act Rt Eg. assert (even : forall v, (given (s v)
     nra. }
   apply (all_at P s u r R Eg). intros h x H X L. specialize (even u ltac:(rewrite Eg; apply Nat.mul_le_mono_l;
   auto) h x H X). lia. Qed.
-(* {prop-gdrf-rounds} sharp: two users do not get one slot each in all rounds up to S t *)
+(* {prop-gdrf-rounds} The bound is sharp: two users do not get one slot each in all rounds up to S t. *)
 Theorem one_gets_two P s t u eps : run P s -> n P = 2%nat -> a P 0%nat = 1 -> a P 1%nat = 1 + eps -> 0 < eps ->
   1 + 1 / eps < INR (S t) -> all_active P s (2 * S t) -> given (s u) = (2 * S t)%nat ->
   ~ forall v r i, (r <= S t)%nat -> given (s v) = (2 * r)%nat -> (i < 2)%nat -> slots (s v) i = r.
@@ -163,7 +164,8 @@ Proof. intros R En A0 A1 E0 Big Act Eg All. assert (Be := fun v i => All v t i l
       rewrite A0, A1, I1 in Le. assert (Sl : (slots (s v) 0%nat <= S t)%nat) by lia. apply le_INR in Sl.
       rewrite S_INR in Sl. nra. }
   destruct (H u ltac:(lia)) as [_ S1]. rewrite (All u (S t) 1%nat) in S1 by (auto; lia). lia. Qed.
-(* {prop-gdrf-shares} by amounts: d are the VMs, S the cell, lo its least entry, top the largest shares *)
+(* {prop-gdrf-shares} Counted by amounts: d are the VMs, S the cell, lo its least entry, and top the largest shares.
+   *)
 Theorem dominant_shares P s t u h i m (S : nat -> R) d lo top : model P -> run P s ->
   slots (s (Datatypes.S t)) h = Datatypes.S (slots (s t) h) -> active P (s t) i -> (t < u)%nat ->
   slots (s u) h = slots (s (Datatypes.S t)) h -> (forall i, a P i = gdrf.amount m (d i)) -> (forall i r, 0 <= d i r) ->
@@ -183,8 +185,8 @@ Proof. intros M R E A L Eu Am D Lo Ls Top. pose proof (equal_up_to_one_vm P s t 
   pose proof (pos_INR (slots (s u) i)). apply Rle_trans with ((INR (slots (s u) h) - 1) * gdrf.amount m (d h));
   [rewrite Rmult_assoc; apply Rmult_le_compat_l; lra|]. apply Rle_trans with (1 := Q). apply Rmult_le_compat_l; auto.
   Qed.
-(* {prop-gdrf-shares} sharp: a VM of the cell's own shape, and one with the same amount of the scarcest resource q alone
-   *)
+(* {prop-gdrf-shares} The bound is sharp: one VM has the shape of the cell, the other the same amount of the scarcest
+   resource q alone. *)
 Theorem shares_differ m (S : nat -> R) q c : (q < m)%nat -> 0 < c -> (∀ r < m, 0 < S r) ->
   let d r := if Nat.eqb r q then c * gdrf.amount m S else 0 in let e r := c * S r in gdrf.amount m d = gdrf.amount m e
   /\ gdrf.largest m (fun r => e r / S r) c /\ gdrf.largest m (fun r => d r / S r) (gdrf.amount m S / S q * c).
@@ -197,8 +199,8 @@ Proof. intros Q C Sp d e. assert (A0 : 0 <= gdrf.amount m S) by (apply sum_ge0; 
     intros r Hr; unfold d. specialize (Sp q Q) as Sq. assert (0 <= / S q) by (apply Rlt_le, Rinv_0_lt_compat; auto).
     destruct (Nat.eqb_spec r q) as [->|]; [apply Req_le; field; lra|]. unfold Rdiv; rewrite Rmult_0_l.
     repeat apply Rmult_le_pos; lra. Qed.
-(* {thm-gdrf-envy} t: a round ends, and i is in; until u user h gets no VM more.
-   z: what i can run on what h has, less one VM *)
+(* {thm-gdrf-envy} At t a round ends, and i is in; until u user h gets no VM more. User i could run z VMs on what h
+   has, less one VM. *)
 Theorem no_envy_beyond_one_vm P s t u h i how m S (d : nat -> nat -> R) z : model P -> run P s -> (∀ r < m, 0 < S r) ->
   (forall i, gdrf.counts how m S (d i) (a P i)) -> round_ends (s t) -> out (s t) i = false -> (i < n P)%nat ->
   (t <= u)%nat -> (0 < vms (s t) h)%nat -> vms (s u) h = vms (s t) h -> (∀ r < m, z * d i r <= (INR (vms (s u) h) - 1) *
@@ -215,7 +217,8 @@ Proof. intros M R Sp Am Re O I L V Ev F. rewrite Ev in F. destruct (counted P s 
   pose proof (gdrf.in_terms how m S (d i) (d h) (a P i) (a P h) _ z Sp (Am i) (Am h) (pos_INR _) F) as B.
   rewrite <- (Re i O) in Si. assert (Le : (slots (s w) i <= vms (s u) i)%nat) by lia. apply le_INR in Le.
   pose proof (proj1 M i). nra. Qed.
-(* {prop-gdrf-lie} s' is the run under the claim: Q is P, but a VM of i is larger; both to the end of round t *)
+(* {prop-gdrf-lie} The run under the claim is s'. Q is P, but a VM of i is larger. Both are taken up to the end of
+   round t. *)
 Theorem overstating_gains_no_vm P Q s s' u u' t i m (d e : nat -> R) : model P -> model Q -> n Q = n P ->
   (forall h, h <> i -> a Q h = a P h) -> a P i = gdrf.amount m d -> a Q i = gdrf.amount m e -> (∀ r < m, d r <= e r) ->
   (∃ r < m, d r < e r) -> run P s -> run Q s' -> all_active P s (n P * t) -> all_active Q s' (n P * t) ->

@@ -137,7 +137,7 @@ Lemma swap_is_larger n y y' h i : (forall g, g <> h -> g <> i -> y' g = y g) -> 
 Proof. intros Same I L. apply (max_min_is_larger n (fun v => v = y) y' y i); auto; [|lra]. intros v -> g G Lt.
   exists i. split; [auto|]. destruct (Nat.eq_dec g h) as [->|Nh]; [lra|].
   destruct (Nat.eq_dec g i) as [->|Ni]; [|rewrite (Same g Nh Ni) in Lt]; lra. Qed.
-(* {lem-foundations-half} a convex set has at most one lexicographically maximal vector *)
+(* {lem-foundations-half} A convex set has at most one lexicographically maximal vector. *)
 Theorem only_one_in_convex n (S : (nat -> R) -> Prop) y y' : (forall v v', S v -> S v' ->
   S (fun g => (v g + v' g) / 2)) -> S y -> S y' -> lexicographically_max_min n S y ->
   lexicographically_max_min n S y' -> ∀ i < n, y i = y' i.

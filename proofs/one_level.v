@@ -68,7 +68,7 @@ Proof. intros M. assert (W : 0 <= sum (n P) (w P)) by (apply sum_ge0; intros i _
     replace (L - e + e) with L in Q by ring. nra.
   - left. intros z Lz. destruct (Rle_lt_dec (used P (at_level P z)) (C P)) as [F|]; [specialize (Ub z F); lra|auto].
     Qed.
-(* {thm-one_level} {lem-virtual_cluster-share} nothing is left unless all are at their upper limits *)
+(* {thm-one_level} {lem-virtual_cluster-share} Nothing is left unless all users are at their upper limits. *)
 Theorem all_handed_out P L : model P -> level P L -> used P (at_level P L) = C P \/ ∀ i < n P, up P i = Some (at_level P
   L i).
 Proof. intros M [F [Hi|All]]; [left|auto]. destruct (Rle_lt_or_eq_dec _ _ F) as [less|]; [exfalso|auto].
@@ -90,7 +90,7 @@ Theorem one_level P L : model P -> level P L -> allowed P (at_level P L) /\ lexi
 Proof. intros M Le. assert (A : allowed P (at_level P L)) by (split; [intros i _; apply between; auto|apply Le]).
   assert (Mm := one_level_max_min P L M Le). split; [auto|split; [apply max_min_is_leximin; auto|]]. intros y Ay Ly i I.
   symmetry. apply (only_one (n P) (allowed P)); auto. Qed.
-(* {lem-virtual_cluster-share} 1: any other allocation has a smaller least fraction *)
+(* {lem-virtual_cluster-share} Part 1: any other allocation has a smaller least fraction. *)
 Theorem largest_least_fraction P L y i : model P -> cluster P -> level P L -> C P < sum (n P) (w P) -> allowed P y ->
   (i < n P)%nat -> y i <> at_level P L i -> (forall h, at_level P L h = Rmax L (lo P h)) /\ ∃ h < n P, y h < L.
 Proof. intros M Cl Le Sc Ay I D. assert (Few : ~ ∀ h < n P, up P h = Some (at_level P L h)).
@@ -138,7 +138,7 @@ Theorem corollary_2 P Y i : model P -> cluster P -> pool_level P Y -> 0 < wanted
   at_level P Y i <= scarcity P /\ (lo P i < at_level P Y i <-> lo P i < Y).
 Proof. intros M Cl Pl W L. pose proof (below_scarcity P Y M Cl Pl W). rewrite fraction by auto.
   split; [apply Rmax_lub; auto|split; intros; limits]. Qed.
-(* {prop-virtual_cluster-tolerance} bar is the mean floor *)
+(* {prop-virtual_cluster-tolerance} The mean floor is bar. *)
 Theorem what_tolerance_costs P Y bar : model P -> cluster P -> pool_level P Y -> 0 < wanted P ->
   (forall i, 0 <= lo P i) -> (Σ i < n P, w P i * lo P i) = bar * wanted P ->
   (forall i, at_level P Y i = Rmax (lo P i) Y) /\ (bar < 1 -> scarcity P <= 1 ->

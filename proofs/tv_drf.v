@@ -56,7 +56,7 @@ Definition demanded (possible reached : (nat -> R) -> Prop) x := (exists z, poss
   reached x.
 (* {end} *)
 
-(* {thm-tv_drf-1} the coefficient is at least 1 exactly if no less of any resource was used than owned *)
+(* {thm-tv_drf-1} The coefficient is at least 1 exactly if of each resource no less was used than owned. *)
 Theorem coefficient_1 m V O beta : (forall j, 0 <= V j) -> (forall j, 0 <= O j) -> coefficient m V O beta ->
   (at_least 1 beta <-> ∀ j < m, O j <= V j).
 Proof. intros V0 O0. destruct beta as [x|]; simpl.
@@ -125,7 +125,7 @@ Proof. intros M A. split; [intros i I; apply (A i I)|]. destruct (choose (n C) (
     + apply sum_le; intros i I; destruct (lt_dec i (n C)) as [_|]; [apply (Q i I); auto|tauto].
     + rewrite sum_mul. pose proof (owners C M k Kk). pose proof (capacity C M k j). nra. Qed.
 (* ---------------------------------------------------------------------------------------------- no less than alone *)
-(* {thm-tv_drf-1} tasks expire; x t and y t: what users run in period t, together and alone *)
+(* {thm-tv_drf-1} Tasks expire. In period t users run x t together, and would run y t alone. *)
 Theorem expiring_no_less_than_alone C (x y : nat -> nat -> R) : model C -> let V z t i j := (Σ s < t,
   x s i * a C i s j) + z i * a C i t j in let Own t i j := Σ s < S t, y s i * a C i s j in let possible t z := fits C t
   (fun i => submitted C i t) (fun i => submitted C i t + z i) in (forall t i, (i < n C)%nat ->
@@ -137,8 +137,8 @@ Proof. intros M V Own possible A R. assert (H : forall t, exists z, possible t z
     - exists (y (S t)); split; [apply all_alone; auto|]. intros i j I J. destruct (R t IH) as [_ Kt].
       specialize (Kt i j I J). unfold V, Own in *. simpl in *. lra. }
   intros t; split; [auto|apply R; auto]. Qed.
-(* {thm-tv_drf-1} tasks wait; X t and Z t: how far users have come in their queues at the start of period t,
-   together and alone *)
+(* {thm-tv_drf-1} Tasks wait. At the start of period t users have come to X t in their queues together, and would have
+   come to Z t alone. *)
 Theorem waiting_no_less_than_alone C (X Z : nat -> nat -> R) : model C -> let V z t i j := used C t i j (z i) in let Own
   t i j := used C t i j (Z (S t) i) in (forall i, X 0%nat i = 0 /\ Z 0%nat i = 0) -> (forall t i, (i < n C)%nat ->
   alone C t i (Z t i) (Z (S t) i)) -> (forall t, demanded (fits C t (X t)) (fun z => kept C (V z t) (Own t)) (X (S t)))
@@ -167,7 +167,8 @@ Proof. intros M V Own S0 A R. assert (further : forall t z, fits C t (X t) z -> 
   { induction t as [|t IH]; intros i I; [destruct (S0 i) as [-> ->]; unfold submitted; simpl; lra|].
     destruct (R t (H t IH)) as [F Kt]. split; [apply (further t); auto|apply F; auto]. }
   intros t; assert (W := H t (Inv t)). split; [auto|apply (R t W)]. Qed.
-(* {prop-tv_drf-tasks} tasks wait, positive demands: the coefficient says whether more has run than alone *)
+(* {prop-tv_drf-tasks} Tasks wait, and demands are positive: the coefficient says whether more tasks have run than
+   alone. *)
 Theorem coefficient_and_tasks C t i x z beta : model C -> positive C -> (i < n C)%nat ->
   0 <= x <= submitted C i (S t) -> 0 <= z <= submitted C i (S t) -> coefficient (m C) (fun j => used C t i j x) (fun j
   => used C t i j z) beta -> (beta = Some 1 <-> x = z) /\ (at_least 1 beta <-> z <= x).
@@ -275,7 +276,7 @@ Proof. intros [[B _] L] I. specialize (B i I); specialize (L i I). unfold upper,
 Lemma possible_less P g g' : proper P -> possible P g -> (∀ i < users P, past P i <= g' i <= g i) -> possible P g'.
 Proof. intros [M _] F L. apply fits_less with (position P g); auto. intros i I; specialize (L i I); unfold position.
   lra. Qed.
-(* {lem-tv_drf-2} The exchange: who runs more than its floor is not ahead of an unfinished user. *)
+(* {lem-tv_drf-2} The exchange: a user that runs more than its floor is not ahead of an unfinished user. *)
 Theorem not_ahead P g i h : proper P -> positive (C P) -> chosen P g -> (i < users P)%nat -> (h < users P)%nat ->
   g i < upper P i -> lower P h < g h -> g h <= g i.
 Proof. intros Pr Po [Al Ch] I H U Lh. suppose G. destruct Pr as [M Low]. pose proof (Low h) as Lowh.
@@ -296,8 +297,8 @@ Proof. intros Pr Po [Al Ch] I H U Lh. suppose G. destruct Pr as [M Low]. pose pr
     unfold position, upper in *. lra.
   - apply (swap_is_larger (users P) g v h i); auto; [|rewrite (vo h Nih); lra]. intros k Nh Ni; rewrite (vo k Ni); auto.
     Qed.
-(* {thm-tv_drf-2} nothing that fits gives some user more and nobody less; the lower limits are those of any reading,
-   and zeros are included *)
+(* {thm-tv_drf-2} No allocation that fits gives some user more and nobody less. The lower limits are those of any
+   reading, and zeros are included. *)
 Theorem nothing_better P g z i : chosen P g -> possible P z -> (∀ h < users P, g h <= z h) -> (i < users P)%nat ->
   z i <= g i.
 Proof. intros [Al Ch] F L I. suppose G. apply (Ch z).
@@ -314,7 +315,7 @@ Definition chosen_by_resources P beta g := possible P g /\
     ~ lexicographically_less (sort (users P) g) (sort (users P) z)).
 (* {end} *)
 
-(* {thm-tv_drf-2} the same by resources *)
+(* {thm-tv_drf-2} The same, if "alone" is counted by resources *)
 Theorem nothing_better_by_resources P beta g z i : (forall h x x', x <= x' -> beta h x <= beta h x') ->
   chosen_by_resources P beta g -> possible P z -> (∀ h < users P, g h <= z h) -> (i < users P)%nat -> z i <= g i.
 Proof. intros Mono [F [C1 C2]] Fz Le I. suppose lt. assert (up : ∀ h < users P, up_to_1 beta g h <= up_to_1 beta z h)
@@ -324,7 +325,7 @@ Proof. intros Mono [F [C1 C2]] Fz Le I. suppose lt. assert (up : ∀ h < users P
   - apply (C2 z Fz); [intros h H; apply Rle_antisym; auto|]. apply (more_is_larger (users P) g z i); auto. Qed.
 Lemma level_mono P L L' i : L <= L' -> level P L i <= level P L' i.
 Proof. intros H; unfold level; minmax. Qed.
-(* {lem-tv_drf-1} 2; the choice is one level, the largest that fits *)
+(* {lem-tv_drf-1} Part 2: the allocation chosen is that of one level, the largest that fits. *)
 Theorem one_level P g : proper P -> positive (C P) -> chosen P g -> exists L, (∀ i < users P, g i = level P L i) /\
   forall L', possible P (level P L') -> ∀ i < users P, level P L' i <= g i.
 Proof. intros Pr Po Ch. pose proof Ch as [Al _]. assert (H : exists L, (∀ i < users P, lower P i < g i -> g i <= L) /\
@@ -344,7 +345,7 @@ Proof. intros Pr Po Ch. pose proof Ch as [Al _]. assert (H : exists L, (∀ i < 
       ltac:(lra)); lra. }
   split; [auto|]. intros L' F i I. destruct (Rle_lt_dec L' L) as [Le|G]; [rewrite (E i I); apply level_mono; auto|].
   apply (nothing_better P g (level P L') i); auto. intros h Hh; rewrite (E h Hh); apply level_mono; lra. Qed.
-(* {lem-tv_drf-1} 1, where there is an optimum; either all levels fit, or there is a largest one *)
+(* {lem-tv_drf-1} Part 1, where there is an optimum: either all levels fit, or there is a largest one that does. *)
 Theorem largest_level P g : proper P -> positive (C P) -> chosen P g -> (forall L, possible P (level P L)) \/ exists L,
   possible P (level P L) /\ forall L', possible P (level P L') -> L' <= L.
 Proof. intros Pr Po Ch. pose proof Ch as [Al _]. destruct (one_level P g Pr Po Ch) as [_ [_ Big]].
@@ -389,7 +390,7 @@ Proof. intros M Op We I. assert (S1 : submitted C i 1 = size C i 0) by (unfold s
     + intros k j _ _. simpl. rewrite (Op k j). pose proof (need_le C M i 0 j); pose proof (need_ge0 C M i 0 j).
       assert (z / w C i * a C i 0 j <= 1); [|specialize (part0 k); nra]. apply Rmult_le_reg_r with (w C i); auto.
       replace (z / w C i * a C i 0 j * w C i) with (z * a C i 0 j) by (field; lra). nra. Qed.
-(* {lem-tv_drf-1} 3 *)
+(* {lem-tv_drf-1} Part 3 *)
 Theorem first_period P g : proper P -> positive (C P) -> one_pool (C P) -> weights (C P) -> first P -> chosen P g ->
   (∀ i < users P, lower P i = Rmin 1 (upper P i)) /\ possible P (level P 1) /\ exists L, 1 <= L /\ (forall L',
   possible P (level P L') -> ∀ i < users P, level P L' i <= g i) /\ ∀ i < users P, g i = Rmin L (upper P i).
@@ -404,12 +405,12 @@ Proof. intros Pr Po Op We [T [S0 Al]] Ch. pose proof (proj1 Pr) as M.
     destruct Pr as [_ Low]. specialize (Low i). specialize (Lo i I). unfold level in *; minmax.
   - exists (Rmax 1 L); split; [apply Rmax_l|split; [auto|]]. intros i I; rewrite (E i I). unfold level.
     rewrite (Lo i I). minmax. Qed.
-(* {lem-tv_drf-2} in the first period of one pool, for all users h *)
+(* {lem-tv_drf-2} In the first period of one pool this holds for all users h. *)
 Theorem not_ahead_at_first P g i h : proper P -> positive (C P) -> one_pool (C P) -> weights (C P) -> first P ->
   chosen P g -> (i < users P)%nat -> (h < users P)%nat -> g i < upper P i -> g h <= g i.
 Proof. intros Pr Po Op We F Ch I H U. destruct (first_period P g Pr Po Op We F Ch) as [_ [_ [L [_ [_ E]]]]].
   rewrite (E i I), (E h H) in *. minmax. Qed.
-(* {lem-tv_drf-3} 1; zeros included: s is the period in which user i submitted its next task *)
+(* {lem-tv_drf-3} Part 1, zeros included: in period s user i submitted its next task. *)
 Theorem stopped_on_every_machine P g q i s : proper P -> chosen P g -> places (C P) (t P) (start P) (position P g) q ->
   (i < users P)%nat -> g i < upper P i -> (s <= t P)%nat -> submitted (C P) i s <= position P g i < submitted (C P) i (S
   s) -> ∀ k < K (C P), ∃ j < m (C P), 0 < a (C P) i s j /\ (Σ h < users P, Σ r < S (t P), q h r k * a (C P) h r j) = c
@@ -468,13 +469,13 @@ Proof. intros [M _] R I H Same G. destruct (dominant (C P) M i 0) as [j [J D]]. 
   { rewrite <- Sh, <- sum_mul. apply sum_le; intros s _. apply Rmult_le_compat_l; [auto|apply need_le; auto]. }
   rewrite Ei. replace (g i * w (C P) i / w (C P) i) with (g i) by (field; lra). apply Rle_trans with (g h); auto.
   apply Rmult_le_reg_r with (w (C P) h); auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra. Qed.
-(* {thm-tv_drf-3} 1 *)
+(* {thm-tv_drf-3} Part 1 *)
 Theorem no_envy_at_first P g y i h : proper P -> positive (C P) -> one_pool (C P) -> weights (C P) -> first P ->
   chosen P g -> ran P g y -> (i < users P)%nat -> (h < users P)%nat -> g i < upper P i ->
   ∃ j < m (C P), in_all P y h j / w (C P) h <= in_all P y i j / w (C P) i.
 Proof. intros Pr Po Op We F Ch R I H U. apply (no_envy P g y i h); auto; [|apply (not_ahead_at_first P g i h); auto].
   intros s j Ss. destruct F as [T _]. rewrite T in Ss. assert (s = O) as -> by lia; auto. Qed.
-(* {thm-tv_drf-3} 2 *)
+(* {thm-tv_drf-3} Part 2 *)
 Theorem no_envy_of_who_is_ahead P g y i h : proper P -> positive (C P) -> chosen P g -> ran P g y ->
   (i < users P)%nat -> (h < users P)%nat -> g i < upper P i -> (forall s j, (s <= t P)%nat ->
   a (C P) i s j = a (C P) i 0 j) -> lower P h < g h -> ∃ j < m (C P), in_all P y h j / w (C P) h <= in_all P y i j / w
@@ -591,7 +592,7 @@ Proof. intros Above. suppose G. specialize (Above G). pose proof Li as [Et [En [
       destruct (Sa i s ltac:(right; lia)) as [_ ->]; lra. Qed.
 End lie.
 
-(* {thm-tv_drf-4} 1, with no old tasks, and 2, any machines *)
+(* {thm-tv_drf-4} Part 1, where there are no old tasks, and part 2, on any machines *)
 Theorem no_claim_pays P Q i g g' z : proper P -> proper Q -> positive (C P) -> positive (C Q) -> lies P Q i ->
   (i < users P)%nat -> start P i <= old P i -> floors P Q i -> chosen P g -> chosen Q g' -> true_tasks P Q i g' z ->
   reached P Q i g' z <= position P g i.
@@ -646,7 +647,7 @@ Proof. intros M W [F Ce] I. apply (foundations.sharing_incentive (as_pool C t) y
   auto|simpl; apply Rmin_r|]. simpl. assert (Rmin 1 (size C i t) <= 1) by apply Rmin_l.
   assert (0 <= Rmin 1 (size C i t)) by (apply Rmin_glb; [lra|apply size_ge0; auto]).
   assert (0 <= Σ h < n C, w C h) by (apply sum_ge0; intros; apply Rlt_le, weight_gt0; auto). nra. Qed.
-(* {prop-tv_drf-memoryless} 1; the constraint never binds: the choice is weighted DRF *)
+(* {prop-tv_drf-memoryless} Part 1: the constraint never binds, and the allocation chosen is weighted DRF. *)
 Theorem each_period_is_drf C t y : model C -> (Σ h < n C, w C h) <= 1 -> memoryless C t y ->
   exists z, drf C t z /\ ∀ i < n C, y i = z i.
 Proof. intros M W [Al Ch]. pose proof (as_pool_model C t M) as PM.
@@ -655,19 +656,21 @@ Proof. intros M W [Al Ch]. pose proof (as_pool_model C t M) as PM.
   assert (Az : with_constraint C t z) by (split; [apply Z|intros; apply drf_alone; auto]).
   assert (Mz : max_min (n C) (with_constraint C t) z) by (intros y' [F' _]; apply Fa; auto). intros i I; symmetry.
   apply (only_one (n C) (with_constraint C t)); auto. Qed.
-(* {prop-tv_drf-memoryless} 2; in every period at least as many tasks as alone, so no less used than owned *)
+(* {prop-tv_drf-memoryless} Part 2: in every period a user runs at least as many tasks as alone, so no less is used
+   than owned. *)
 Theorem no_less_without_memory C (y : nat -> nat -> R) T i : model C -> (Σ h < n C, w C h) <= 1 ->
   (forall t, drf C t (y t)) -> (i < n C)%nat -> (forall t, Rmin 1 (size C i t) <= y t i) /\
   forall j, (Σ t < T, Rmin 1 (size C i t) * a C i t j) <= Σ t < T, y t i * a C i t j.
 Proof. intros M W Y I. assert (H : forall t, Rmin 1 (size C i t) <= y t i) by (intros; apply drf_alone; auto).
   split; [auto|]. intros j; apply sum_le; intros t _. apply Rmult_le_compat_r; [apply need_ge0; auto|auto]. Qed.
-(* {prop-tv_drf-memoryless} 3; Pareto optimality *)
+(* {prop-tv_drf-memoryless} Part 3: Pareto optimality *)
 Theorem efficient_without_memory C t y x i : model C -> drf C t y -> foundations.feasible (as_pool C t) x ->
   (∀ h < n C, y h <= x h) -> (i < n C)%nat -> x i <= y i.
 Proof. intros M [F Ce] [X0 [Xb Xu]] Le I. apply (foundations.pareto_optimality (as_pool C t) y (as_pool_model C t M)
   F Ce (fun h j => a C h t j * x h) x); auto. split; [auto|]. intros h H; split; [apply Xb; auto|intros j _; simpl;
   lra]. Qed.
-(* {prop-tv_drf-memoryless} 3; an unfinished user has no less of some resource, per unit of weight, than another *)
+(* {prop-tv_drf-memoryless} Part 3: compared with any other user, an unfinished user has no less of some resource per
+   unit of weight. *)
 Theorem no_envy_without_memory C t y i h : model C -> positive C -> drf C t y -> (i < n C)%nat -> (h < n C)%nat ->
   y i < size C i t -> ∃ j < m C, a C h t j * y h / w C h <= a C i t j * y i / w C i.
 Proof. intros M Po [F Ce] I H U. destruct (Ce i I) as [E|[k [Kk [_ [_ B]]]]]; [simpl in E; injection E as E; lra|].
@@ -676,7 +679,8 @@ Proof. intros M Po [F Ce] I H U. destruct (Ce i I) as [E|[k [Kk [_ [_ B]]]]]; [s
   pose proof (need_le C M h t j); pose proof (need_ge0 C M h t j). assert (0 <= y h) by (apply F; auto).
   replace (w C i * y i / w C i) with (y i) by (field; lra). apply Rle_trans with (2 := Le).
   apply Rmult_le_reg_r with (w C h); auto. unfold Rdiv; rewrite Rmult_assoc, Rinv_l by lra. nra. Qed.
-(* {prop-tv_drf-memoryless} 4; Q is C but for what user i claims, in any periods: no more true levels z in any *)
+(* {prop-tv_drf-memoryless} Part 4: Q differs from C only in what user i claims, in any periods. The true levels z are
+   no higher in any period. *)
 Theorem no_lie_without_memory C Q t y y' i z : model C -> model Q -> n Q = n C -> m Q = m C ->
   (forall h, w Q h = w C h) -> (forall h s, h <> i -> size Q h s = size C h s /\ forall j, a Q h s j = a C h s j) ->
   drf C t y -> drf Q t y' -> (i < n C)%nat -> z <= size C i t -> (∀ j < m C, a C i t j * z <= a Q i t j * y' i) ->

@@ -83,7 +83,7 @@ Proof. intros M R; induction R as [|s s' R IH St]; [discriminate|]. intros Rf [K
     intros j J. specialize (F j J). simpl in F. destruct (Nat.eqb_spec i h); [tauto|].
     pose proof (need_ge0 P M h (x s h) j). destruct (Nat.eqb k l); lra.
   - destruct (Nat.eqb_spec i h) as [->|N]; [apply (No k); split; auto|]. apply (IH Rf); split; auto. Qed.
-(* {lem-tv_drf-3} 2 *)
+(* {lem-tv_drf-3} Part 2 *)
 Theorem next_task_fits_nowhere P s i k : model P -> ends P s -> (i < n P)%nat -> (x s i < tasks P i)%nat ->
   ~ fits_on P s i k.
 Proof. intros M [R E] I U. apply refused_stays; auto. destruct (refused s i) eqn:Rf; [auto|]. exfalso; apply (E i).
@@ -95,7 +95,7 @@ Proof. intros R K1; induction R as [|s s' R IH St]; [unfold total; simpl; rewrit
   j else 0).
   - rewrite (sum_only (n P) i (fun _ => need P i (x s i) j)) by auto; auto.
   - rewrite <- sum_plus; apply sum_ext; intros h _. destruct (Nat.eqb_spec h i) as [->|]; unfold load; simpl; lra. Qed.
-(* {thm-tv_drf-2-whole} z: whole numbers of tasks that fit on the machine *)
+(* {thm-tv_drf-2-whole} The whole numbers z are tasks that fit on the machine. *)
 Theorem nothing_better_in_whole P s z i : model P -> K P = 1%nat -> ends P s ->
   (∀ h < n P, (x s h <= z h <= tasks P h)%nat) -> (∀ j < m P, total P z j <= c P 0 j) -> (i < n P)%nat ->
   (z i <= x s i)%nat.
@@ -142,13 +142,13 @@ Proof. intros M K1 [Pp Own] R. induction R as [|s s' R IH St]; [left; intros; si
   - right. apply stays. intros i j I J. suppose Bad. assert (B : less_than_1 (beta P i (x s i))) by (apply below_1;
     auto; intros Q; specialize (Q j J); lra). apply N; exists i; split; [|auto]. destruct (L i I) as [_ Ri].
     pose proof (own_1 i _ I B). destruct (Own i I). split; [auto|split; [lia|auto]]. Qed.
-(* {thm-tv_drf-1-whole} in one period *)
+(* {thm-tv_drf-1-whole} This is the statement for one period. *)
 Theorem everybody_is_served P p own s : model P -> K P = 1%nat -> own_fit P p own -> ends P s -> kept P s.
 Proof. intros M K1 O [R E]. destruct (served P p own s M K1 O R) as [L|]; [|auto]. destruct O as [_ Own].
   intros i j I J. destruct (L i I) as [_ Ri], (Own i I) as [Lo O].
   assert (~ (x s i < tasks P i)%nat) by (intros U; apply (E i); split; auto). destruct (O j J) as [_ Oj].
   pose proof (load_mono P i (own i) (x s i) j M ltac:(lia)). lra. Qed.
-(* {thm-tv_drf-1-whole} tasks expire; in period t user i has run x (s t) i tasks, and would have run own t i alone *)
+(* {thm-tv_drf-1-whole} Tasks expire; in period t user i has run x (s t) i tasks, and would have run own t i alone. *)
 Theorem expiring_no_less_in_whole (P : nat -> period) (s : nat -> state) p own N J : (forall t, model (P t) /\
   K (P t) = 1%nat /\ n (P t) = N /\ m (P t) = J) -> (forall t i j, used (P t) i j = Σ r < t, load (P r) i (x (s r) i) j)
   -> (forall t i j, owned (P t) i j = Σ r < S t, load (P r) i (own r i) j) -> (Σ i < N, p i) <= 1 ->
@@ -161,8 +161,8 @@ Proof. intros H V O Pp A E t. assert (Go : forall t, (forall i j, (i < N)%nat ->
     intros j Jj; split; [auto|]. rewrite O, V. simpl. specialize (IH i j I Jj). lra. }
   apply Go. induction t as [|t IH]; intros i j I Jj; [simpl; lra|]. destruct (H t) as [_ [_ [En Em]]].
   specialize (Go t IH i j ltac:(lia) ltac:(lia)). rewrite O, V in Go. exact Go. Qed.
-(* {thm-tv_drf-1-whole} tasks wait; user i's queue: task z needs d i z j; it has come to X t i by period t,
-   and alone to Z t i *)
+(* {thm-tv_drf-1-whole} Tasks wait. In the queue of user i task z needs d i z j. By period t user i has come to X t i
+   in it, and would have come to Z t i alone. *)
 Theorem waiting_no_less_in_whole (P : nat -> period) (s : nat -> state) (d : nat -> nat -> nat -> R) (X Z : nat ->
   nat -> nat) p N J : (forall t, model (P t) /\ K (P t) = 1%nat /\ n (P t) = N /\ m (P t) = J) ->
   (∀ i < N, forall z, ∃ j < J, 0 < d i z j) -> (forall i z j, 0 <= d i z j) -> (forall t i y j,
@@ -192,7 +192,7 @@ Proof. intros H D D0 Ne V O S0 Xs Pp A E. assert (mono : forall i a b j, (a <= b
 (* ------------------------------------------------------------------------------------------- how far ahead *)
 Lemma G_mono P h y z : model P -> (y <= z)%nat -> G P h y <= G P h z.
 Proof. intros M; induction 1; [lra|]. pose proof (G_grows P M h m0). lra. Qed.
-(* {lem-tv_drf-whole} 1; the last task that h ran adds G h x - G h (x - 1) *)
+(* {lem-tv_drf-whole} Part 1: the last task that h ran adds G h x - G h (x - 1). *)
 Theorem ahead_by_one_task P s i h y : model P -> reaches P s -> (i < n P)%nat -> (x s i < tasks P i)%nat ->
   refused s i = false -> floor P h y -> G P h (x s h) <= Rmax (G P i (x s i) + (G P h (x s h) - G P h (pred (x s h))))
   (G P h y).
@@ -213,7 +213,7 @@ Proof. intros M R I; induction R as [|s s' R IH St]; intros U Rf Fl; [simpl;
 Lemma held_fits P s j : model P -> K P = 1%nat -> (j < m P)%nat -> reaches P s -> held s 0 j <= c P 0 j.
 Proof. intros M K1 J R; induction R as [|s s' R IH St]; [simpl; apply capacity; auto|].
   destruct St as [i k _ [Kk F]|]; simpl; [|auto]. assert (k = O) as -> by lia. apply F; auto. Qed.
-(* {lem-tv_drf-whole} 2; one machine, positive demands d, each task of h adds r *)
+(* {lem-tv_drf-whole} Part 2: there is one machine, demands d are positive, and each task of h adds r. *)
 Theorem ahead_at_the_end P s i h y d r most : model P -> K P = 1%nat -> ends P s -> (i < n P)%nat -> (h < n P)%nat ->
   (x s i < tasks P i)%nat -> floor P h y -> (forall g z j, need P g z j = d g j) -> (∀ g < n P, ∀ j < m P, 0 < d g j) ->
   (forall z, G P h (S z) = G P h z + r) -> (∀ j < m P, d i j / d h j <= most) ->

@@ -35,8 +35,8 @@ Proof. intros [_ M] L H. pose proof (sum_gap (n P) (fun i => INR (x i) * d P i j
 Lemma refusal P x i : ~ fits P x i -> ∃ j < m P, C P j < load P x j + d P i j.
 Proof. intros N. destruct (some_or_none (m P) (C P) (fun j => load P x j + d P i j)) as [E|A]; [auto|]. destruct N.
   intros j J. apply A; auto. Qed.
-(* {lem-foundations-refused} x: when a task of i is refused; y: later.
-   z: what i can run on a task of h, divided if need be *)
+(* {lem-foundations-refused} A task of i is refused at x, and y comes later. User i could run z tasks, divided if need
+   be, on one task of h. *)
 Theorem refused_stays_refused P x y i h z : (forall g j, 0 <= d P g j) -> (forall g, (x g <= y g)%nat) ->
   feasible P y -> ~ fits P x i -> (h < n P)%nat -> (∀ j < m P, z * d P i j <= d P h j) ->
   ~ fits P y i /\ (INR (y h) - INR (x h)) * z < 1.
@@ -133,7 +133,7 @@ Proof. intros T01 I H Hm W X. apply le_INR in X. simpl in X. set (A := INR (x T 
   assert (D : (INR (x T h) - INR k) * d P h j < d P i j) by lra. assert (Dh : 0 <= d P h j) by apply M.
   specialize (All j J). simpl in All. assert (B * d P h j <= A * (INR (x T h) - INR k) * d P h j) by
   (apply Rmult_le_compat_r; auto). assert (0 <= B * d P h j) by (apply Rmult_le_pos; auto). nra. Qed.
-(* {thm-sequential_minmax-pareto} of any rule that serves while somebody can be served *)
+(* {thm-sequential_minmax-pareto} This holds of any rule that serves users while somebody can be served. *)
 Theorem pareto y h : (forall i, (x T i <= y i)%nat) -> (h < n P)%nat -> (x T h < y h)%nat ->
   match bound P h with Some b => (y h <= b)%nat | None => True end -> ~ feasible P y.
 Proof. intros L H Lt B F. apply (proj2 (proj2 R) h). split; [auto|split; [unfold has_more; destruct (bound P h);
@@ -165,7 +165,8 @@ Proof. intros M A [Ci Pr]. assert (N : (0 < n P)%nat) by (destruct Ci; lia).
   assert (B : s P h * INR (one_more x i h) <= s P i * (INR (x i) + 1)) by (apply (proj2 (top i Ci) h H)).
   apply Rle_trans with (1 := B), Rle_trans with (1 := T). apply Rmult_le_compat_l; [apply Rlt_le, M|].
   apply Rplus_le_compat_r, le_INR. unfold one_more; destruct (Nat.eqb_spec g i) as [->|]; lia. Qed.
-(* {lem-sequential_minmax-own} each run of the rule as printed is one of the rule that looks at one's own level *)
+(* {lem-sequential_minmax-own} Each run of the rule as printed is a run of the rule that looks at a user's own level.
+   *)
 Theorem own_level P x T : model P -> x O = (fun _ => O) -> (∀ k < T, exists i, printed P (x k) i /\
   x (S k) = one_more (x k) i) -> (forall i, ~ can P (x T) i) -> run P 1 x T.
 Proof. intros M X0 St E. split; [auto|split; [|auto]]. assert (A : forall k, (k <= T)%nat -> above P (x k)).
@@ -203,7 +204,7 @@ Proof. intros M R I H Hm W. destruct (le_lt_dec 1 (x T h)) as [L|L].
   - replace (x T h) with O by lia. destruct M as [Cp Mu]. destruct (Mu i) as [Wi [Si [_ [j [J E]]]]]. exists j.
     split; [auto|]. simpl. rewrite Rmult_0_r, Rmult_0_l, E. pose proof (pos_INR (x T i)).
     apply Rmult_lt_0_compat; [lra|]. repeat apply Rmult_lt_0_compat; auto. Qed.
-(* {prop-sequential_minmax-before} {prop-compare-tasks} 2; weights are equal *)
+(* {prop-sequential_minmax-before} {prop-compare-tasks} Part 2; weights are equal. *)
 Theorem anothers_task P x T i h : model P -> run P 0 x T -> (i < n P)%nat -> (h < n P)%nat -> has_more P (x T) i ->
   w P i = w P h -> (1 <= x T h)%nat -> ∃ j < m P, (INR (x T h) - 1) * d P h j < (INR (x T i) + 1) * d P i j.
 Proof. intros M R I H Hm W L. destruct (offset P 0 x T M R i h ltac:(lra) I H Hm ltac:(lra) L) as [j [J Q]]. exists j.
@@ -240,8 +241,8 @@ Proof. intros M R I Hm W Z. destruct (first_refusal P 0 x T M R i I Hm) as [a [A
     apply Rmult_le_reg_r with (C P r); [auto|]. rewrite W. lra. }
   apply Rle_lt_trans with (1 := Za). apply Rmult_lt_reg_r with (INR (n P)); auto. rewrite Rinv_l by lra. unfold Rdiv.
   rewrite Rmult_plus_distr_r, Rmult_assoc, Rinv_l by lra. lra. Qed.
-(* {prop-compare-tasks} 1; all weights are 1/n, and s w is the dominant share of one task.
-   z: what i could run on its own block, and has *)
+(* {prop-compare-tasks} Part 1: all weights are 1/n, and s w is the dominant share of one task. User i could run z
+   tasks on its own block, and has that many to run. *)
 Theorem everybody_alone P x T i z : model P -> run P 0 x T -> (i < n P)%nat -> (forall h, w P h = / INR (n P)) ->
   (∀ j < m P, z * d P i j <= w P i * C P j) -> match bound P i with Some b => z <= INR b | None => True end ->
   z * (s P i * w P i) < INR (x T i) * (s P i * w P i) + (Σ h < n P, s P h * w P h) / INR (n P).
@@ -265,7 +266,7 @@ Definition stop P (x : nat -> nat -> nat) T := x O = (fun _ => O) /\
 Theorem one_task_ahead P queue x i h : least_in P queue x i -> (h < n P)%nat -> queue h = true ->
   s P i * (INR (x i) + 1) <= s P h * INR (x h) + s P i.
 Proof. intros [_ [_ L]] H Q. specialize (L h H Q). lra. Qed.
-(* {prop-foundations-task} at the end, with "stop" *)
+(* {prop-foundations-task} This holds at the end, with "stop". *)
 Theorem one_task_ahead_at_the_end P x T i h : (forall g, 0 < s P g) -> stop P x T -> (i < n P)%nat -> (h < n P)%nat ->
   s P i * INR (x T i) <= s P h * INR (x T h) + s P i.
 Proof. intros Sp [X0 St] I H. assert (All : forall k, (k <= T)%nat -> s P i * INR (x k i) <= s P h * INR (x k h)

@@ -154,8 +154,8 @@ def test_the_defaults_are_what_the_guide_of_the_comparison_says() -> None:
     guide = studies.guide(studies.cells(matrix, claims.ledger()), moment, day, lying)
     best = dict(zip(guide["situation"], guide["best"].fillna("").str.split(", "), strict=True))
     default = {given: name for given, (name, _) in cli_options.DEFAULTS.items()}
-    assert default["pool"] in best["one pool, fractions will do, all are there"]
-    assert default["phases"] in best["demands change, who was idle is to have more later"]
+    assert default["pool"] in best["one pool, divisible tasks, all users present at once"]
+    assert default["phases"] in best["demands change, users that were idle get more later"]
     assert default["periods"] in best["the same, in whole tasks on machines"]
     assert (
         default["machines"]

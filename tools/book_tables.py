@@ -130,7 +130,7 @@ RUN = """<details class="run-page"><summary>Run this page</summary><p>In a check
 <li><code>make lab PAGE={page}</code> opens it in JupyterLab: change a cell, press Shift+Enter</li>
 <li><code>make execute PAGE={page}</code> runs all of its cells, then <code>make page PAGE={page}</code> shows this page
 with what they gave; <code>.venv/bin/jupyter execute --inplace book/{page}.ipynb</code> changes the notebook
-alone; what it warns of, TCP without encryption, does not leave your machine</li>
+alone; ignore its warning about TCP without encryption: nothing leaves your machine</li>
 <li><a href="{notebook}" download>download the notebook</a> for VS Code or another reader, with the Python of
 <code>.venv</code> as its kernel</li></ul>
 <p><code>git checkout book</code> undoes all that you changed, and <code>make page PAGE={page}</code> shows

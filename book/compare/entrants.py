@@ -104,7 +104,7 @@ class Shared:
             " ".join(f"{int(count)} x {listed(row)}" for row, count in zip(rows, counts))
             for rows, counts in zip(self.demands, self.tasks)
         )
-        nobody = f", nobody's {' '.join(map(listed, self.extra))}" if len(self.extra) else ""
+        nobody = f"; nobody brings {' '.join(map(listed, self.extra))}" if len(self.extra) else ""
         return f"users {periods}; each brings {' '.join(map(listed, self.block))}{nobody}"
 
 

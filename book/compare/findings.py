@@ -309,23 +309,28 @@ class Need(NamedTuple):
 #: What :func:`guide` answers.
 NEEDS: tuple[Need, ...] = (
     Need(
-        "one pool, fractions will do, all are there",
+        "one pool, divisible tasks, all users present at once",
         ("sharing", "envy", "lies", "waste", "order"),
         "moment",
         "min_share",
     ),
-    Need("users come one by one, nothing may be taken back", ("keeps", "sharing"), "moment", "min_share"),
-    Need("demands change, who was idle is to have more later", ("remembers",), "day", "min_share"),
+    Need("users come one by one, and nothing is taken back", ("keeps", "sharing"), "moment", "min_share"),
+    Need("demands change, users that were idle get more later", ("remembers",), "day", "min_share"),
     Need("the same, in whole tasks on machines", ("remembers", "places"), "day", "min_share"),
     Need(
-        "demands change, who was idle is to have more, and no lie may pay",
+        "demands change, users that were idle get more later, and no lie pays",
         ("remembers", "lies_periods"),
         "day",
         "min_share",
     ),
-    Need("whole tasks on machines, nobody below its own machines", ("places", "sharing"), "moment", "min_share"),
     Need(
-        "whole tasks on machines, nothing idle, losses against the own machines are to be small",
+        "whole tasks on machines, nobody has less than its own machines would run",
+        ("places", "sharing"),
+        "moment",
+        "min_share",
+    ),
+    Need(
+        "whole tasks on machines, nothing idle, small losses compared with a user's own machines",
         ("places", "waste"),
         "moment",
         "loss",
@@ -333,15 +338,15 @@ NEEDS: tuple[Need, ...] = (
     ),
     Need("whole tasks on machines, nothing idle", ("places", "waste"), "moment", "sum_share"),
     Need(
-        "whole tasks on machines, nothing idle, arrivals are to take little back",
+        "whole tasks on machines, nothing idle, arrivals take little back",
         ("places", "waste"),
         "moment",
         "taken",
         True,
     ),
-    Need("whole tasks on machines, nothing idle, lies are to bring little", ("places", "waste"), "lying", "gain", True),
+    Need("whole tasks on machines, nothing idle, lies bring little", ("places", "waste"), "lying", "gain", True),
     Need(
-        "whole tasks on machines, nothing idle, few are to find a lie that pays",
+        "whole tasks on machines, nothing idle, few users find a lie that pays",
         ("places", "waste"),
         "lying",
         "paying",

@@ -195,7 +195,7 @@ def _envy(case: Shared, entrant: Entrant) -> str | None:
         could = usable(case, given, entrant.whole, t, i, h, but=int(entrant.whole))
         if less(given.tasks[t, i], could):
             but = " less one task" if entrant.whole else ""
-            return f"user {i} runs {given.tasks[t, i]:.4g} tasks, on what user {h} holds{but} it could run {could:.4g}"
+            return f"user {i} runs {given.tasks[t, i]:.4g} tasks; on what user {h} holds{but} it could run {could:.4g}"
     return None
 
 
@@ -244,7 +244,9 @@ def _more(case: Shared, entrant: Entrant) -> str | None:
     return (
         None
         if i is None
-        else (f"user {i} runs {before[0, i]:.4g} tasks without nobody's machine, {after[0, i]:.4g} with it")
+        else (
+            f"user {i} runs {before[0, i]:.4g} tasks without the machine that nobody brings, {after[0, i]:.4g} with it"
+        )
     )
 
 
@@ -325,7 +327,7 @@ PROPERTIES: dict[str, Property] = {
             "lies_periods",
             "nor over several periods",
             "Over two periods nobody runs more by claiming in the first another demand (half or double, in one "
-            "resource or in all), or half of its tasks, or none.",
+            "resource or in all), half of its tasks, or no tasks.",
             2,
             _lies_later,
             0.25,  # some thirty claims an instance, each with two programmes for the fluid DRFH
@@ -333,11 +335,13 @@ PROPERTIES: dict[str, Property] = {
         Property(
             "keeps",
             "an arrival takes nothing back",
-            "As users come with their blocks, all keep what they have.",
+            "As users come with their blocks, the others keep what they have.",
             1,
             _keeps,
         ),
-        Property("more", "more machines hurt nobody", "Nobody loses where a machine of nobody is added.", 1, _more),
+        Property(
+            "more", "more machines hurt nobody", "Nobody loses when a machine that nobody brings is added.", 1, _more
+        ),
         Property(
             "order",
             "the order of users plays no role",
@@ -359,6 +363,12 @@ PROPERTIES: dict[str, Property] = {
             1,
             _places,
         ),
-        Property("remembers", "it remembers", "A user who asked for nothing before has more now.", 2, _remembers),
+        Property(
+            "remembers",
+            "it remembers",
+            "A user that asked for nothing before has more now than if it had asked for tasks.",
+            2,
+            _remembers,
+        ),
     )
 }
