@@ -159,7 +159,7 @@ def test_the_defaults_are_what_the_guide_of_the_comparison_says() -> None:
     assert default["periods"] in best["the same, in whole tasks on machines"]
     assert (
         default["machines"]
-        in best["whole tasks on machines, nothing idle, losses against the own machines are to be small"]
+        in best["whole tasks on machines, nothing idle, small losses compared with a user's own machines"]
     )
     assert default["machines"] in best["whole tasks on machines, nothing idle"]
 
