@@ -37,7 +37,7 @@ def homes() -> Explorable:
             ]
             served = sum(n > 0 for n in run.vms)
             said = f"{run.slack.sum():.0f} of {sum(_CLUSTERS)} machines stay free. " + (
-                f"The least part of a wish that is met is {run.min_fraction:.3g}."
+                f"The least fraction is {run.min_fraction:.3g}."
                 if served == len(alpha)
                 else f"Only {served} of {len(alpha)} users are served."
             )
