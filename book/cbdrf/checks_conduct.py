@@ -119,7 +119,10 @@ def _larger_penalty(penalty: str, proof: str | None, mutant: Mechanism) -> None:
         ratios = ("0", "1/4", "1/2", "37/50")
         runs = [exactly(judged, [[["1"]]] * 2, [[r]] * 2) for r in ratios]
         psi = [run.credit_factor[1][0] for run in runs]
-        text = f"psi is 1 and, after a phase with ratios {in_words(ratios)} ({in_words(TENTHS)}), {in_words(psi)}."
+        text = (
+            f"Four nodes with psi 1 release the parts {in_words(ratios)} in a phase ({in_words(TENTHS)}). Then their "
+            f"psi are {in_words(psi)}."
+        )
         more = stream(effort.seed, 8)
 
         def look(rng: np.random.Generator, judged: Mechanism, at: int) -> tuple[bool, bool]:

@@ -52,8 +52,8 @@ def _threshold(effort: Effort, subject: Mechanism) -> Evidence:
             keep = [size[i] for i in range(k - 1) if had[i] > lowest[k - 1]]
             rise = [size[i] for i in range(k - 1) if had[i] <= lowest[k - 1]]
             if keep and rise and min(keep) <= max(rise):
-                text = (f"Users {in_words(demands)} with contributions {in_words(weights)}: at arrival {k} a user with "
-                        f"{min(keep)} keeps it, a user with {max(rise)} rises.")  # fmt: skip
+                text = (f"Users {in_words(demands)} with contributions {in_words(weights)}. At arrival {k} a user that "
+                        f"has {min(keep)} keeps it, and a user that has {max(rise)} rises.")  # fmt: skip
                 shown = as_data(demands=demands, weights=weights)
                 return Evidence.of(Part(False, "witness", text, count, witness=shown))
     return Evidence.of(Part(True, "search", f"There is one at each arrival of {count} small instances.", count))

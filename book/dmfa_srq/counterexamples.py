@@ -63,7 +63,7 @@ def more_for_more(demands: Any, weights: Any, rule: Rule = reference) -> tuple[T
     """Whether after the last arrival the last user, who brings more, has at least what the first one has."""
     run, n = rule(demands, weights), len(weights)
     first, *_, last = run.tasks_at()
-    text = f"After arrival {n}, user {n} brings {weights[-1]} and has {last}, user 1 {weights[0]} and {first}"
+    text = f"User {n} brings {weights[-1]} and has {last} after arrival {n}; user 1 brings {weights[0]} and has {first}"
     return run, last >= first, text
 
 

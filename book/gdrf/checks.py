@@ -383,7 +383,8 @@ def _about_balance(name: str, variant: str, case: Case, mutant: str, proof: str 
         return Evidence.of(
             computed(
                 memory * case.pool[0] > cpu * case.pool[1],
-                f"{case}: VMs {in_words(tasks)}, in use {cpu} of {case.pool[0]} and {memory} of {case.pool[1]}.",
+                f"{case}. The users have {in_words(tasks)} VMs, which use {cpu} of {case.pool[0]} CPU and {memory} of "
+                f"{case.pool[1]} memory.",
                 1,
                 case.as_data(judged.name, tasks),
             )

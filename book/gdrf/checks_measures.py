@@ -242,9 +242,9 @@ def _about_the_order(name: str, variant: str, judged: Mechanism, lam: str, y: tu
                 wrong == 0,
                 "witness",
                 f"{y} and {z} have the products {np.prod(y):.4g} and {np.prod(z):.4g} and the totals {sum(y):.4g} and "
-                f"{sum(z):.4g}. With lambda = {lam}, (7) is {in_words(below)} just below beta = 1, {in_words(above)} "
-                f"just above{first}: of these two comparisons {wrong} {'goes' if wrong == 1 else 'go'} against the "
-                "product.",
+                f"{sum(z):.4g}. With lambda = {lam}, (7) gives them {in_words(below)} just below beta = 1, and "
+                f"{in_words(above)} just above{first}. Of these two comparisons {wrong} "
+                f"{'contradicts' if wrong == 1 else 'contradict'} the products.",
                 1,
             )
         )

@@ -251,8 +251,8 @@ def _room(case: Case, outcome: Outcome) -> str:
     room = [f"user {i + 1} on machine {j + 1}" for i, j in product(range(len(case.demands)), range(len(left)))
             if filling.fits(i, j)]  # fmt: skip
     users, machines = (in_words([row.index(max(row)) + 1 for row in rows]) for rows in (case.shares, case.parts))
-    return (f"Left is {in_words(left)}: room for {', '.join(room)}. The resource of the largest share is {users} for "
-            f"the users, {machines} for the machines")  # fmt: skip
+    return (f"The machines have {in_words(left)} left: room for {', '.join(room)}. The dominant resources of the users "
+            f"are {users}, the types of the machines {machines}")  # fmt: skip
 
 
 def _better(case: Case, outcome: Outcome) -> str:
@@ -272,8 +272,9 @@ def _envied(case: Case, outcome: Outcome) -> str:
     held = {h: [(outcome.tasks[h] - 1) * d for d in case.demands[h]] for _, h in pairs}
     runs = {(i, h): min(Fraction(x, d) for x, d in zip(held[h], case.demands[i], strict=True) if d) for i, h in pairs}
     i, h = min(pairs, key=lambda pair: outcome.tasks[pair[0]] - runs[pair])
-    return (f"Left is {in_words(_free(case, outcome))}. On {in_words(tuple(held[h]))}, what user {h + 1} holds less "
-            f"one VM, user {i + 1} could run {runs[i, h]}; it has {outcome.tasks[i]}")  # fmt: skip
+    return (f"The machines have {in_words(_free(case, outcome))} left. Less one VM, user {h + 1} "
+            f"holds {in_words(tuple(held[h]))}: room for {runs[i, h]} of user {i + 1}; it has "
+            f"{outcome.tasks[i]}")  # fmt: skip
 
 
 def _alone(case: Case, outcome: Outcome) -> str:
@@ -298,8 +299,10 @@ def _about_outcomes(
     """Register a statement about what a rule has placed at the end; a witness refutes it, and ``says`` why."""
 
     def told(case: Case, outcome: Outcome, margin: Any) -> str:
-        placed = f"VMs {in_words(outcome.tasks)}, placed (user on machine) {_course(outcome)}"
-        return f"{case}: {placed}. {says(case, outcome)}."
+        placed = (
+            f"The users have {in_words(outcome.tasks)} VMs, placed in this order (user on machine): {_course(outcome)}"
+        )
+        return f"{case}. {placed}. {says(case, outcome)}."
 
     @claim(
         id=f"gdrf.{name}",
@@ -418,9 +421,9 @@ def _about_lies(name: str, variant: str, rule: str) -> None:
             runs = honest.tasks[0] + gain
             use = Fraction(runs * case.demands[0][0], lied.tasks[0] * said[0])
             words = (
-                f"{case}: placed (user on machine) {_course(honest)}. The first user says {in_words(said)}: placed "
-                f"{_course(lied)}, each of its own holding {Fraction(runs, lied.tasks[0])} of its true tasks: "
-                f"{runs} instead of {honest.tasks[0]}, and the part {use} of what it pays for is in use."
+                f"{case}. Honest demands place (user on machine): {_course(honest)}. If the first user claims "
+                f"{in_words(said)}, they place: {_course(lied)}. The liar then runs {runs} true tasks instead of "
+                f"{honest.tasks[0]}, and uses the part {use} of what it pays for."
             )
             return single(False, "witness", words, 1, witness=case.as_data(judged.name, honest.tasks))
         rng = stream(effort.seed, 17)
@@ -448,9 +451,9 @@ def _next(effort: Effort, judged: Mechanism) -> Evidence:
     more = honest[0][0] * one[0] < lied[0][0] * two[0]
     slots = [row[0] for row in lied]
     words = (
-        f"Users {in_words((one, two))}, a machine of {in_words(room)}: the first says {in_words(two)}, has "
-        f"{slots[0] * two[0]} instead of {honest[0][0] * one[0]} after the first round, and "
-        f"{' and '.join(map(str, slots[1:]))} slots in the next two."
+        f"Two users need {in_words((one, two))} on a machine of {in_words(room)}. If the first claims {in_words(two)}, "
+        f"it has {slots[0] * two[0]} instead of {honest[0][0] * one[0]} after the first round, and then gets "
+        f"{' and '.join(map(str, slots[1:]))} slots in the next two rounds."
     )
     return single(not (more and any(slots[1:])), "witness", words, 1)
 
@@ -560,8 +563,10 @@ def _starts(rng: np.random.Generator, judged: Mechanism, at: int) -> bool | None
 def _stuck(effort: Effort, judged: Mechanism) -> Evidence:
     case = Case(((2, 1), (1, 2)), ((8, 4), (4, 8)))
     found = len(judged.run(case).placed)
-    words = f"{case}, the printed loop run line by line: {found} of {len(case.demands)} VMs of the first round"
-    return single(found > 0, "witness", f"{words} get a machine.", 1, witness=case.as_data())
+    words = (
+        f"{case}. The printed loop, run line by line, places {found} of the {len(case.demands)} VMs of the first round"
+    )
+    return single(found > 0, "witness", f"{words}.", 1, witness=case.as_data())
 
 
 def _last_taken_back(rule: Rule) -> Rule:

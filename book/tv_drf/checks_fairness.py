@@ -86,7 +86,7 @@ for _fate, _variant in _FLUID.items():
             kind="lemma",
             variant=_PRESUMED * (_lemma == 1) + _variant,
             witness=EARLY,
-            what="G of the unfinished less the largest G",
+            what="a user with tasks left differs from the largest G by",
         )
     about_runs(
         f"lemma_1.restated_{_fate}",
@@ -203,7 +203,7 @@ _T3 = (
 )
 #: Where the paper says of Algorithm 1, not of the mechanism, that it is fair.
 _OF_THE_ALGORITHM = "contribution 2; section 4"
-_LEAD = "largest of (held of j per weight by the unfinished, less by the other):"
+_LEAD = "for every resource, the amount per weight of a user with tasks left minus that of another is at most"
 _CELLS = {
     "one": ("one period", "expires", (1, 1)),
     "several_expires": ("several periods, tasks expire", "expires", (1, 4)),
@@ -261,7 +261,7 @@ about_runs(
 
 #: What of Theorems 1 to 3 breaks for Algorithm 1, already in one period: statement, check, mutant, witness.
 _BREAKS: dict[str, tuple[str, Any, str, Workload, str]] = {
-    "theorem_1": (_T1, sharing_incentive_so_far, "alone, whole, expires", SPLIT, "least beta less 1:"),
+    "theorem_1": (_T1, sharing_incentive_so_far, "alone, whole, expires", SPLIT, "the smallest beta differs from 1 by"),
     "theorem_2": (
         _T2,
         pareto_in_period,
@@ -297,7 +297,7 @@ about_runs(
     variant="fluid, one period: nobody envies another any resource",
     periods=(1, 1),
     witness=Workload.of([[[2, 1], [1, 2]]], [[1, 1]], [[2, 2]], HALF),
-    what="least of (held of j per weight by the unfinished, less by the other):",
+    what="for some resource, the amount per weight of a user with tasks left minus that of another is",
 )
 for _fate in ("expires", "waits"):
     _variant = f"Algorithm 1 on one machine, alone in whole tasks, 0/0 = 1, tasks {_fate[:-1]}"
@@ -324,7 +324,7 @@ about_runs(
     "whole, expires",
     variant="Algorithm 1 on one machine, alone: of each resource by itself, the smaller of need and own",
     witness=Workload.of([[[2], [2]]], [[1, 1]], [[3]], HALF),
-    what="least beta less 1:",
+    what="the smallest beta differs from 1 by",
 )
 about_runs(
     "theorem_1.beta_from_zero",
@@ -335,7 +335,7 @@ about_runs(
     "whole, expires",
     variant="Algorithm 1 on one machine, beta 0 as printed until a user has used something",
     witness=Workload.of([[[3], [1]]], [[1, 2]], [[4]], HALF),
-    what="least beta less 1:",
+    what="the smallest beta differs from 1 by",
 )
 about_runs(
     "theorem_1.resources",
@@ -346,7 +346,7 @@ about_runs(
     "fluid, expires",
     variant="fluid, alone: of each resource by itself, the smaller of need and own",
     witness=Workload.of([[[1, "1/2"]]], [[2]], [[1, 1]], ["1"]),
-    what="least beta less 1:",
+    what="the smallest beta differs from 1 by",
 )
 for _fate, _variant in _FLUID.items():
     about_runs(

@@ -332,8 +332,8 @@ def _heuristic_optimal(effort: Effort, judged: Mechanism) -> Evidence:
     return Evidence.of(
         computed(
             optimal,
-            f"{SPLIT}. Algorithm 1 runs {in_words(outcome.tasks[0].tolist())} tasks, G in order "
-            f"{in_words(ours)}; the best in order is {in_words(best)}.",
+            f"{SPLIT}. Algorithm 1 runs {in_words(outcome.tasks[0].tolist())} tasks; the G, sorted, are "
+            f"{in_words(ours)}. The best possible are {in_words(best)}.",
             1,
             SPLIT.as_data(judged.name, outcome.tasks),
         )

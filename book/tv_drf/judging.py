@@ -76,7 +76,8 @@ def _searched(check: Check, effort: Effort, judged: Mechanism, **drawn: Any) -> 
 
 def _told(w: Workload, outcome: Outcome, what: str | Callable[[Workload, Outcome], str], margin: Any) -> str:
     what = f"{what} {margin}" if isinstance(what, str) else what(w, outcome)
-    return f"{w}. Tasks run {in_words(outcome.tasks.tolist())}, G {in_words(outcome.shares.tolist())}; {what}."
+    tasks, shares = in_words(outcome.tasks.tolist()), in_words(outcome.shares.tolist())
+    return f"{w}. The tasks run are {tasks}, and the G are {shares}; {what}."
 
 
 def about_runs(
@@ -132,9 +133,9 @@ def _told_lie(w: Workload, lie: Lie, judged: Mechanism) -> Evidence | None:
     if gain <= 0:
         return None
     words = (
-        f"{w}. User {user + 1} claims demands {in_words(demands)} and tasks {in_words(tasks)}: with what it then holds "
-        f"it runs {honest + gain} true tasks instead of {honest}. Tasks by period: {in_words(run.tolist())}, and as "
-        f"claimed {in_words(judged.run(as_claimed(w, user, *said), True).tasks.tolist())}."
+        f"{w}. User {user + 1} claims demands {in_words(demands)} and tasks {in_words(tasks)}. On what it then gets it "
+        f"can run {honest + gain} of its true tasks instead of {honest}. Tasks by period: {in_words(run.tolist())}; "
+        f"with the lie {in_words(judged.run(as_claimed(w, user, *said), True).tasks.tolist())}."
     )
     return Evidence.of(Part(False, "witness", words, 1, witness=w.as_data(judged.name, run)))
 

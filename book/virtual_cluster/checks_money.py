@@ -70,8 +70,9 @@ def _cost_sum(effort: Effort, judged: Mechanism) -> Evidence:
     paid = sorted({row[1] for row in rows})
     return witness(
         both,
-        opening(_TWO) + f": what users pay is what the provider earns, from {paid[0]} to {paid[-1]} "
-        f"over the {len(rows)} allocations that serve both.",
+        opening(_TWO)
+        + f". {len(rows)} allocations serve both users. What users pay is what the provider earns, and ranges "
+        f"from {paid[0]} to {paid[-1]}.",
         len(rows),
         shown(_TWO),
     )
@@ -110,7 +111,7 @@ about_a_case(
     "What a user pays does not depend on the fraction that it gets.",
     small_case((4,), ("1/2",), (4,)),
     lambda case, paid: paid[0] == paid[1],
-    lambda case, paid: f"at tariffs 2 and 1 the user pays {paid[0]} for half of them, {paid[1]} for all.",
+    lambda case, paid: f"At tariffs 2 and 1 the user pays {paid[0]} for half of the VMs, and {paid[1]} for all.",
     Mechanism("tariffs 2 and 1", partial(_half_and_all, Tariff())),
     Mechanism("elastic VMs free", partial(_half_and_all, Tariff(Fraction(2), Fraction(0)))),
     variant="as stated",
@@ -129,8 +130,8 @@ about_a_case(
     APART,
     lambda case, chosen: total_cost(case, chosen, Tariff()) == _most_earned(case),
     lambda case, chosen: (
-        f"{handed_out(chosen)}, least fraction {chosen.level(case)}, earns "
-        f"{total_cost(case, chosen, Tariff())} at tariffs 2 and 1; {_most_earned(case)} can be earned."
+        f"The largest least fraction is {chosen.level(case)}; {handed_out(chosen)} reach it and earn "
+        f"{total_cost(case, chosen, Tariff())} at tariffs 2 and 1, but {_most_earned(case)} can be earned."
     ),
     Mechanism(
         "largest least fraction, then most VMs",
@@ -195,7 +196,9 @@ about_a_case(
     lambda case, outcome: (
         sum(j >= 0 for j in outcome.cluster) == most_served(list(case.minimum), list(case.capacities))
     ),
-    lambda case, outcome: f"{sum(j >= 0 for j in outcome.cluster)} of 3 are served, all 3 could be.",
+    lambda case, outcome: (
+        f"The relaxation serves {sum(j >= 0 for j in outcome.cluster)} of 3 users; all 3 could be served."
+    ),
     "relaxation",
     by_name("exact"),
     kind="algorithm",
@@ -245,7 +248,7 @@ about_a_case(
     small_case((1, 1, 3), ("0", "0", "0"), (3,)),
     lambda case, chosen: all(_earned(case, chosen) >= _earned(case, others) for others in _served_sets(case)),
     lambda case, chosen: (
-        f"users {', '.join(str(i + 1) for i in chosen)} served earn {_earned(case, chosen)} at tariffs 2 and 1; "
+        f"Serving users {', '.join(str(i + 1) for i in chosen)} earns {_earned(case, chosen)} at tariffs 2 and 1, but "
         f"{max(_earned(case, others) for others in _served_sets(case))} can be earned."
     ),
     Mechanism("most users", lambda case: max(_served_sets(case), key=len)),
@@ -353,7 +356,7 @@ def _about_rule_c(name: str, variant: str, rule: Mechanism, case: Case, vms: tup
         spare = [v - m for v, m in zip(vms, case.minimum, strict=True)]
         return witness(
             spare[i] > 0 or not any(spare),
-            f"{opening(case)}: given are {in_words(vms)}, so they can spare {in_words(spare)}. The rule names user "
+            f"{opening(case)}. They have {in_words(vms)} VMs, so they can spare {in_words(spare)}. The rule names user "
             f"{i + 1}, who can spare {spare[i]}.",
             shown=shown(case, "exact", vms),
         )

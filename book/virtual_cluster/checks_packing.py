@@ -52,8 +52,8 @@ def _linear(effort: Effort, judged: Mechanism) -> Evidence:
     allowed = judged.run(one) and judged.run(two)
     return witness(
         not allowed or judged.run(middle),
-        "One user who wants 1 VM, two clusters of 1, VMs not whole: both places are allowed, half a VM on each "
-        "is not. What a linear program allows is convex.",
+        "One user wants 1 VM, there are two clusters of 1, and VMs can be divided. The VM may be on either one, but "
+        "not half on each. The solutions of a linear program would form a convex set.",
     )
 
 
@@ -182,7 +182,10 @@ search_claim(
 
 
 def _numbers(case: Case, outcome: Outcome) -> str:
-    return f"tau is {case.scarcity}, the minima are {in_words(case.minimum)}, given are {in_words(outcome.vms)}."
+    return (
+        f"The scarcity tau is {case.scarcity}, the minima are {in_words(case.minimum)}, and the users get "
+        f"{in_words(outcome.vms)} VMs."
+    )
 
 
 about_a_case(
@@ -280,7 +283,7 @@ about_a_case(
     small_case((4,), ("1/2",), (5,)),
     lambda case, queue: len(queue) == len(case.max_vms),
     lambda case, queue: (
-        f"tau is {case.scarcity}; step 4 packs {len(queue)} of {len(case.max_vms)} users. No k is at "
+        f"The scarcity tau is {case.scarcity}; step 4 packs {len(queue)} of {len(case.max_vms)} users. No k is at "
         "most 1 - tau, which is negative."
     ),
     Mechanism("queue A: k <= 1 - tau", _queue_a),
@@ -317,7 +320,9 @@ about_a_case(
     "Where tau > 1, everybody can have all it wants.",
     small_case((3, 3, 3), ("1", "1", "1"), (5, 5)),
     lambda case, outcome: outcome.level(case) == 1,
-    lambda case, outcome: f"tau is {case.scarcity}, and the largest least fraction is {outcome.level(case)}.",
+    lambda case, outcome: (
+        f"The scarcity tau is {case.scarcity}, and the largest least fraction is {outcome.level(case)}."
+    ),
     "exact",
     by_name("pool"),
 )
@@ -361,8 +366,8 @@ for _name, _asked, _reading in (
         _asked,
         lambda case, outcome: outcome.all_served,
         lambda case, outcome: (
-            f"{handed_out(outcome)} serve {sum(j >= 0 for j in outcome.cluster)} of {len(case.max_vms)}; "
-            f"{handed_out(next(allocations(case)))} would serve all."
+            f"It finds {handed_out(outcome)} and serves {sum(j >= 0 for j in outcome.cluster)} of "
+            f"{len(case.max_vms)} users; {handed_out(next(allocations(case)))} would serve all."
         ),
         _name,
         by_name("exact"),
@@ -392,7 +397,7 @@ for _name, _where, _asked, _better in (
         BEST_USE,
         _asked,
         lambda case, outcome: outcome.all_served and sum(outcome.vms) == sum(best_use(case).vms),
-        lambda case, outcome: f"handed out are {handed_out(outcome)}, and could be {handed_out(best_use(case))}.",
+        lambda case, outcome: f"It hands out {handed_out(outcome)}; it could hand out {handed_out(best_use(case))}.",
         _name,
         by_name(_better),
         variant=_name.replace("_", " "),
@@ -481,7 +486,8 @@ about_a_case(
     small_case((2,) * 9, ("9/10",) * 9, (9,)),
     lambda case, counts: all(a > b for a, b in pairwise(counts)),
     lambda case, counts: (
-        f"tau is {case.scarcity} and queue A is empty; users left before each round: {', '.join(map(str, counts))}."
+        f"The scarcity tau is {case.scarcity} and queue A is empty, so no round serves anybody: before the rounds "
+        f"there are {', '.join(map(str, counts))} users."
     ),
     Mechanism("Figure 1", _printed),
     _ADJUSTED,

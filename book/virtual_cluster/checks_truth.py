@@ -60,8 +60,8 @@ about_a_case(
     small_case((4, 3), ("3/4", "2/3"), (5,)),
     lambda case, got: all(then >= now for now, then in zip(*got, strict=True)),
     lambda case, got: (
-        f"the first user gets {got[0][0]} for {got[0][1]} at tariffs 2 and 1. Stating k = 1/2 it gets {got[1][0]} for "
-        f"{got[1][1]}: the second comes first now."
+        f"The first user gets {got[0][0]} VMs and pays {got[0][1]} at tariffs 2 and 1. If it states k = 1/2, it gets "
+        f"{got[1][0]} and pays {got[1][1]}: now rule b serves the second user first."
     ),
     _stating("rule b as printed", by_name("rule b as printed"), tolerance=Fraction(1, 2)),
     _stating("pool", by_name("pool"), tolerance=Fraction(1, 2)),
@@ -76,8 +76,8 @@ about_a_case(
     small_case((4, 4), ("1/2", "1/2"), (10,)),
     lambda case, got: not (got[1][0] >= got[0][0] and got[1][1] < got[0][1]),
     lambda case, got: (
-        f"with k = 1/2 the first user gets {got[0][0]} VMs for {got[0][1]}, with k = 1 it gets {got[1][0]} for "
-        f"{got[1][1]}."
+        f"With k = 1/2 the first user gets {got[0][0]} VMs and pays {got[0][1]}; with k = 1 it gets {got[1][0]} "
+        f"and pays {got[1][1]}."
     ),
     _stating("tariffs 2 and 1", by_name("exact"), tolerance=Fraction(1)),
     _stating("one tariff", by_name("exact"), Fraction(1), Fraction(1), tolerance=Fraction(1)),
@@ -92,7 +92,7 @@ about_a_case(
     "Nobody gets more useful VMs by stating another number of VMs.",
     small_case((4, 4), ("1", "1"), (4,)),
     lambda case, got: got[1][0] <= got[0][0],
-    lambda case, got: f"stating 12 instead of 4, the first user gets {got[1][0]} instead of {got[0][0]}.",
+    lambda case, got: f"Stating 12 instead of 4, the first user gets {got[1][0]} instead of {got[0][0]}.",
     _stating("exact", by_name("exact"), max_vms=12),
     _stating("equal numbers", by_name("equal numbers"), max_vms=12),
     variant="inflating alpha",

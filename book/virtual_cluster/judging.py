@@ -146,4 +146,4 @@ def about_a_case(
     def _check(effort: Effort, judged: Mechanism) -> Evidence:
         outcome = judged.run(case)
         data = shown(case, judged.name, outcome.vms) if isinstance(outcome, Outcome) else shown(case)
-        return witness(right(case, outcome), opening(case) + ": " + says(case, outcome), shown=data)
+        return witness(right(case, outcome), opening(case) + ". " + says(case, outcome), shown=data)

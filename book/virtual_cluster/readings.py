@@ -311,8 +311,8 @@ STATEMENTS: dict[str, tuple[str, tuple[str, ...], _Judge]] = {
     "greedy_above_large": ("greedy above relaxation, 8 clusters", _LARGE, _between("gain_greedy", 1e-9, np.inf)),
     "mixed_above": ("mixed knapsack above relaxation, 5 clusters", _SMALL, _between("gain_mixed", 1e-9, np.inf)),
     "mixed_above_large": ("mixed knapsack above relaxation, 8 clusters", _LARGE, _between("gain_mixed", 1e-9, np.inf)),
-    "remaining_small": ("relaxation leaves most VMs free, 5 clusters", _SMALL, _above(_free, 1)),
-    "remaining_large": ("relaxation leaves most VMs free, 8 clusters", _LARGE, _above(_free, 1)),
+    "remaining_small": ("relaxation leaves the most VMs free, 5 clusters", _SMALL, _above(_free, 1)),
+    "remaining_large": ("relaxation leaves the most VMs free, 8 clusters", _LARGE, _above(_free, 1)),
     "small_greedy": (
         "greedy better than mixed knapsack, 5 clusters",
         _SMALL,
