@@ -84,7 +84,7 @@ def entry(name: str) -> str:
 
 **Instead:** {typeset(place["instead"])} {where(place["see"])}.
 
-{shown_witness(shown, badge(shown["id"], "Counterexample") + " ")}
+{shown_witness(shown, badge(shown["id"], "Counterexample:") + " ")}
 
 {reply}
 
