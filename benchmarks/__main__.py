@@ -476,9 +476,10 @@ def _all_mechanisms(rng: np.random.Generator, scale: int) -> Iterator[str]:
     yield "\n".join(
         [
             "Users and machines are those of the Alibaba trace of 2017, at one moment; all users ask for more than "
-            f"fits. Each time is the median over {runs} instances, and on each the best of several calls. In brackets: "
-            "how many times as long DRF takes on the same instances. The last column compares "
-            f"{sizes[-1]} users with {sizes[0]}, {sizes[-1] // sizes[0]} times as many; machines grow alike.",
+            f"fits. The times are medians over {runs} instances; on each the best of several calls counts. In "
+            "brackets: the time divided by that of DRF on the same instances. The last column: how many times as long "
+            f"{sizes[-1]} users take as {sizes[0]}; the number of machines, too, grows by a factor of "
+            f"{sizes[-1] // sizes[0]}.",
             "",
             *lines,
         ]

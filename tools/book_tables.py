@@ -133,7 +133,7 @@ with what they gave; <code>.venv/bin/jupyter execute --inplace book/{page}.ipynb
 alone; ignore its warning about TCP without encryption: nothing leaves your machine</li>
 <li><a href="{notebook}" download>download the notebook</a> for VS Code or another reader, with the Python of
 <code>.venv</code> as its kernel</li></ul>
-<p><code>git checkout book</code> undoes all that you changed, and <code>make page PAGE={page}</code> shows
+<p><code>git checkout book</code> undoes your changes to the pages, and <code>make page PAGE={page}</code> shows
 it.</p></details>"""
 
 

@@ -70,7 +70,7 @@ def entry(name: str) -> str:
     rows.sort(key=lambda pair: pair[1]["verdict"] not in ("holds", "reproduced"))
     readings = [
         f"* {badge(one['id'])} {typeset(row['variant'].replace('as stated', row['statement'].rstrip('.')))}"
-        + (f" (ours: {typeset(one['ours'])})" if one.get("ours") else "")
+        + (f" (our choice: {typeset(one['ours'])})" if one.get("ours") else "")
         for one, row in rows
     ]
     counts = Counter(row["verdict"] for _, row in rows)
@@ -114,12 +114,12 @@ class Errata(Page):
 
 
 class Withdrawn(Page):
-    """What was said to be wrong and is so no more."""
+    """What we objected to and take back."""
 
     def run(self) -> list[nodes.Node]:
         """Return a list."""
         lines = [
-            f"* {facts['short']}: {typeset(one['was'])} *Withdrawn:* {typeset(one['why'])}"
+            f"* {facts['short']}, {typeset(one['was'])} *Withdrawn:* {typeset(one['why'])}"
             for facts in papers().values()
             for one in facts.get("withdrawn", ())
         ]

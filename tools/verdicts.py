@@ -312,7 +312,9 @@ class Ledger(Page):
         page = self.address(shown(module), f"L-{line}")
         head = row["variant"].replace("as stated", "In our words") if row["place"] else told(row)
         whose = (
-            f"Reading: {WHOSE[row['reading']]}{row['ours'] and ': ' + typeset(row['ours'])}. " if row["place"] else ""
+            f"Reading: {WHOSE[row['reading']]}{row['ours'] and ' (our choice: ' + typeset(row['ours']) + ')'}. "
+            if row["place"]
+            else ""
         )
         rest = "" if not row["proof"] and row["evidence"] == first(row["evidence"]) else row["evidence"]
         text = f"""

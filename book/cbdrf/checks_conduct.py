@@ -107,7 +107,7 @@ def _larger_penalty(penalty: str, proof: str | None, mutant: Mechanism) -> None:
         id=f"cbdrf.penalty.{penalty}",
         locator="Section 3.1" if penalty == "step" else "beyond the paper (Section 3.1)",
         kind="statement",
-        variant=f"{'equation (6)' if penalty == 'step' else 'graded: the step times the part held'}, "
+        variant=f"the amount held, {'equation (6)' if penalty == 'step' else 'a step times the part held'}, "
         "credit never above C_0",
         proof=proof,
         mechanism=by_rule(penalty=penalty),

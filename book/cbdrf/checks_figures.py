@@ -79,7 +79,7 @@ def _in_common(frame: pd.DataFrame) -> Part:
     id="cbdrf.figure_2",
     locator="Figure 2",
     kind="figure",
-    variant="step down = C_0 / 10, which the figure fixes",
+    variant="a step down of C_0 / 10, which the figure fixes",
     mechanism=COURSE,
     mutant=_course(step_down=0.05),
     statement="One node that never releases enough: granted / DRF falls from 100 % to 10 % over ten phases, for CPU "

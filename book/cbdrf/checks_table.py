@@ -189,7 +189,10 @@ def _credit_cell(row: str, column: str, statement: str, proof: str | None, terms
                     psi[node] = min(one, 1)
                     tasks.append(rule(i.demands, psi).tasks[node])
                 if low < high and tasks[0] >= tasks[1]:
-                    return f"node {node + 1} runs {tasks[0]} with a credit of {low} C_0, and {tasks[1]} with {high} C_0"
+                    return (
+                        f"node {node + 1} is granted {tasks[0]} of its tasks if its credit falls to {low} C_0, and "
+                        f"no more, {tasks[1]}, if it rises to {high} C_0"
+                    )
             return "no node gains"
 
         zeros = not company

@@ -73,8 +73,8 @@ def exact_rule(subject: Mechanism) -> Callable[[Any, Any], Allocation] | None:
 
 def _in_numbers(instance: Instance, records: Records) -> str:
     psi = records(instance.weights)
-    name = "psi" if max(psi.tolist()) <= 1 else "credits divided by C_0"
-    text = f"demands {in_words(instance.demands.tolist())}, {name} {in_words(psi.tolist())}"
+    name, unit = ("psi", "") if max(psi.tolist()) <= 1 else ("credits", " times C_0")
+    text = f"demands {in_words(instance.demands.tolist())}, {name} {in_words(psi.tolist())}{unit}"
     for user, claim_ in instance.lies.items():
         text += f", node {user + 1} claims {in_words(claim_.tolist())}"
     return text

@@ -286,10 +286,11 @@ def accounts(cells: pd.DataFrame) -> str:
         for one in part.itertuples():
             known = f" Claim `{one.claim}`: {one.said}." if one.claim else ""
             known += f" {{prf:ref}}`Proved <{one.proof}>`." if one.proof else ""
+            none = "Not seen" if one.property == "remembers" else "Not broken"
             found = (
                 f"Instance {one.tried}: {one.witness}. There: {one.case}."
                 if one.found
-                else f"None of {one.tried} instances."
+                else f"{none} on any of {one.tried} instances."
             )
             lines += [PROPERTIES[one.property].label, f": **{one.verdict}**. {found}{known}", ""]
         written.append("\n".join([*lines, ":::"]))

@@ -194,8 +194,8 @@ def _envy(case: Shared, entrant: Entrant) -> str | None:
     for t, i, h in product(range(len(case.demands)), range(n), range(n)):
         could = usable(case, given, entrant.whole, t, i, h, but=int(entrant.whole))
         if less(given.tasks[t, i], could):
-            but = " less one task" if entrant.whole else ""
-            return f"user {i} runs {given.tasks[t, i]:.4g} tasks; on what user {h} holds{but} it could run {could:.4g}"
+            but = ", without one task of it" if entrant.whole else ""
+            return f"user {i} runs {given.tasks[t, i]:.4g} tasks; it could run {could:.4g} on what user {h} holds{but}"
     return None
 
 
@@ -206,7 +206,7 @@ def _lies(case: Shared, entrant: Entrant) -> str | None:
         truth, gained = float(honest[:, i] @ case.unit[:, i]), float(lied @ case.unit[:, i])
         if factors is not None and less(truth, gained, slack(case, entrant)):
             return (
-                f"user {i} runs {_told(honest[:, i])} tasks, and {_told(lied)} by claiming its demand times "
+                f"user {i} runs {_told(honest[:, i])} tasks, and {_told(lied)} by claiming its demand multiplied by "
                 f"{listed(factors)}"
             )
     return None
@@ -302,7 +302,7 @@ PROPERTIES: dict[str, Property] = {
         ),
         Property(
             "sharing_periods",
-            "nor over several periods",
+            "nor over two periods",
             "Over two periods with different demands everybody has at least what its own block would give it.",
             2,
             _sharing,
@@ -325,9 +325,9 @@ PROPERTIES: dict[str, Property] = {
         ),
         Property(
             "lies_periods",
-            "nor over several periods",
-            "Over two periods nobody runs more by claiming in the first another demand (half or double, in one "
-            "resource or in all), half of its tasks, or no tasks.",
+            "no lie pays over two periods",
+            "Over two periods nobody runs more by a false claim in the first: half of its tasks, no tasks, or another "
+            "demand (half or double, in one resource or in all).",
             2,
             _lies_later,
             0.25,  # some thirty claims an instance, each with two programmes for the fluid DRFH

@@ -190,7 +190,8 @@ def computes_the_mechanism(effort: Effort, subject: Mechanism, decades: int = 0)
             found = Fraction(float(run.levels[k - 1])).limit_denominator(1000)
             use = [Fraction(float(u)).limit_denominator(1000) for u in run.use_at(k)]
             text = (f"Users {in_words(demands)} with contributions {in_words(weights)}: M^{k} = {found} instead of "
-                    f"{exact[k - 1]}; in use {in_words(use)} of {sum(weights[:k])}.")  # fmt: skip
+                    f"{exact[k - 1]}; this would use {in_words(use)} where there is {sum(weights[:k])} of each "
+                    "resource.")  # fmt: skip
             return Evidence.of(Part(False, "witness", text, count, witness=as_data(demands=demands, weights=weights)))
 
     def off_by(rng: np.random.Generator, subject: Mechanism, at: int) -> float:

@@ -22,9 +22,9 @@ from fairbook.model.inputs import FloatArray
 
 _PRINTED: dict[str, tuple[str, dict[str, Any]]] = {
     "position": ("as printed; line 6 pairs the i-th largest value with user i", {}),
-    "own": ("as printed; line 6 read as the users' own previous amounts", {"line_6": "own"}),
-    "largest": ("as printed; line 6 read as the largest value for everyone", {"line_6": "largest"}),
-    "levels": ("as printed; amounts read as levels", {"line_6": "own", "repairs": ("levels",)}),
+    "own": ("as printed; line 6 takes each user's own previous amount", {"line_6": "own"}),
+    "largest": ("as printed; line 6 takes the largest value for everyone", {"line_6": "largest"}),
+    "levels": ("as printed; levels in place of amounts", {"line_6": "own", "repairs": ("levels",)}),
 }
 
 for _reading, (_variant, _options) in _PRINTED.items():
@@ -65,7 +65,7 @@ claim(
     id="dmfa_srq.equation_9",
     locator="Equations (8), (9)",
     kind="equation",
-    variant="in amounts, as (8) has them",
+    variant="amounts, as in (8), and not levels",
     statement="At each arrival some v_tau parts the amounts x_i^{k-1}: those who had more keep it, all others rise to "
     "M^k w_i.",
     mechanism=Mechanism("amounts", lambda had, weights: [y * w for y, w in zip(had, weights)]),

@@ -88,7 +88,7 @@ refuted_claim(
     "If a lie raises the liar's claimed share at t, nobody present has less at t.",
     nobody_loses,
     kind="lemma",
-    variant="read for any t with a larger claim",
+    variant="any t after which the claimed share is larger",
     weights="1 1 1",
     demands="1 1, 1 1/2, 1/2 1",
     mended=partial(nobody_loses, rule=static),
@@ -99,7 +99,7 @@ attacked_claim(
     "When an arrival raises the liar's claimed share, and above the honest one, nobody present has less.",
     lied_to_others,
     kind="lemma",
-    variant="read for t that raises the claimed share",
+    variant="a t that itself raises the claimed share",
     proof="lem-dmfa_srq-4",
     mutant=broken("need_favoured"),
 )
@@ -279,9 +279,9 @@ _LIE = ["1/2", "1"]
     locator="beyond the paper",
     kind="extension",
     variant="the contribution stays; Theorem 1 for positive demands",
-    statement="With departures at times that hang on nobody's statements, Theorems 1 to 4 hold for the users present, "
-    "who comes later (the other events in the same order) never runs more, and users who lie together, and may bring "
-    "less, never all run more at one time.",
+    statement="With departures at times that depend on nobody's statements, Theorems 1 to 4 hold for the users "
+    "present, who comes later (the other events in the same order) never runs more, and users who lie together, and "
+    "may bring less, never all run more at one time.",
     proof="prop-dmfa_srq-stays",
     mechanism=_STAYS,
     mutant=_LEAVES,

@@ -217,7 +217,7 @@ _about_figures(
     "figure1.steady",
     "Figure 1",
     "The number of VMs grows steadily with the machines.",
-    _of_each("growth", "tasks", _spread, "VMs a machine vary by less than 2 %", lambda spread: spread < 0.02, ".1%"),
+    _of_each("growth", "tasks", _spread, "VMs per machine vary by less than 2 %", lambda spread: spread < 0.02, ".1%"),
     _BENT,
 )
 _about_figures("figure2.total", "Figure 2", "GDRF's total CPU utilisation is above MDRF's.", _ahead("cpu"), _EXCHANGED)
@@ -346,7 +346,7 @@ def _uneven(effort: Effort, judged: Mechanism) -> Evidence:
     locator="Section 3",
     kind="number",
     variant="the published mix",
-    statement="In the Google cell the CPUs are more than the memory in all.",
+    statement="In the Google cell there is more CPU than memory in total.",
     mechanism=Mechanism("Table 1", lambda: np.array(study.MACHINES)),
     mutant=Mechanism("CPU and memory exchanged", lambda: np.array(study.MACHINES)[:, [1, 0, 2]]),
 )
@@ -371,8 +371,8 @@ def _about_balance(name: str, variant: str, case: Case, mutant: str, proof: str 
         locator="Section 3",
         kind="statement",
         variant=variant,
-        statement="Where the CPUs are more than the memory and users request as much of the one as of the other, a "
-        "larger part of the memory is used.",
+        statement="Where there is more CPU than memory, and users request as much of the one as of the other, a larger "
+        "part of the memory is used.",
         proof=proof,
         mechanism=checks_placements.rule_named("gdrf"),
         mutant=checks_placements.rule_named(mutant),
@@ -391,10 +391,15 @@ def _about_balance(name: str, variant: str, case: Case, mutant: str, proof: str 
         )
 
 
-_about_balance("requested", "requests balanced in all", Case(((2, 1), (3, 4)), ((16, 15),)), "least used machine")
+_about_balance(
+    "requested",
+    "as much CPU as memory in all requests",
+    Case(((2, 1), (3, 4)), ((16, 15),)),
+    "least used machine",
+)
 _about_balance(
     "placed",
-    "balanced in what is placed",
+    "as much CPU as memory in the VMs that are placed",
     Case(((2, 1), (1, 2)), ((16, 15),), (4, 4)),
     "nothing placed",
     "lem-gdrf-utilisation",
@@ -411,7 +416,7 @@ def _by_share(pool: Any) -> list[float]:
     locator="Section 3",
     kind="number",
     variant="dominant resources of the 16 possible requests",
-    statement="GDRF goes by CPU mostly.",
+    statement="GDRF goes mostly by CPU.",
     mechanism=Mechanism("shares (2)", _by_share),
     mutant=Mechanism("shares exchanged", lambda pool: [1 / ratio for ratio in _by_share(pool)]),
 )

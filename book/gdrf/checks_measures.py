@@ -52,7 +52,7 @@ def _weight(demand: Vector, pool: Vector) -> Fraction:
     id="gdrf.weight_scale",
     locator="Section 1.2",
     kind="statement",
-    statement="The higher the weight (6) of a user, the larger is the amount of resources of one of its machines.",
+    statement="The higher the weight (6) of a user, the larger is the amount of resources of one of its VMs.",
     mechanism=Mechanism("GDRW (6)", _weight),
     mutant=Mechanism("sum of shares", _total_share),
 )
@@ -63,7 +63,7 @@ def _weight_scale(effort: Effort, judged: Mechanism) -> Evidence:
         Part(
             not (a > b and sum(small) < sum(large)),
             "witness",
-            f"In a cell of {pool}, a machine of {small} has the weight {a} and the amount {sum(small)}; "
+            f"In a cell of {pool}, a VM of {small} has the weight {a} and the amount {sum(small)}; "
             f"one of {large} has the weight {b} and the amount {sum(large)}.",
             1,
         )
@@ -74,7 +74,7 @@ def _weight_scale(effort: Effort, judged: Mechanism) -> Evidence:
     id="gdrf.weight.tied",
     locator="Section 1.2",
     kind="statement",
-    variant="of users with the same GDRS",
+    variant="users with the same GDRS",
     statement="The weight (6) lies between 1 and the number of resources and does not change if a demand is "
     "multiplied; of users with the same GDRS the one with the larger weight asks for the larger sum of shares.",
     proof="lem-gdrf-weight",
@@ -144,8 +144,8 @@ def _positive(rng: np.random.Generator) -> Any:
     locator="beyond the paper (section 1.3)",
     kind="extension",
     statement="Where everybody has something, (7) with lambda = 0 is n times Jain's index at beta = -1, tends to the "
-    "exponential of the entropy at 0, and to -1 by the least part for large beta; with lambda = (1 - beta)/beta and "
-    "beta > 0 it rises with each share.",
+    "exponential of the entropy at 0, and to -1 divided by the least part for large beta; with "
+    "lambda = (1 - beta)/beta and beta > 0 it rises with each share.",
     proof="prop-gdrf-family",
     mechanism=FIXED,
     mutant=Mechanism("sum of shares", lambda y, beta, lam: sum(y)),
@@ -291,7 +291,7 @@ def _larger(a: Sequence[tuple[Fraction, Fraction]], b: Sequence[tuple[Fraction, 
     id="gdrf.f.blind",
     locator="Section 1.3",
     kind="statement",
-    variant="between users, as an overall value",
+    variant="users compared, f as an overall value",
     statement="The larger f (8), the fairer is the allocation.",
     mechanism=Mechanism("f (8)", lambda y, w: [(sum(y, Fraction(0)), w)]),
     mutant=Mechanism("product of shares", lambda y, w: [(Fraction(x), Fraction(1)) for x in y]),
@@ -315,7 +315,7 @@ def _blind(effort: Effort, judged: Mechanism) -> Evidence:
     id="gdrf.f.empty",
     locator="Section 1.3",
     kind="statement",
-    variant="between machines, k = 1",
+    variant="machines compared, k = 1",
     statement="On a machine that is a small part of the cell (all its shares together at most exp(-|S|/min S)) every "
     "VM lowers f, so an idle cell has the largest mean of f.",
     proof="prop-gdrf-empty",

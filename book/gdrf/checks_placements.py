@@ -197,7 +197,7 @@ def _apart(effort: Effort, judged: Mechanism) -> Evidence:
     locator="beyond the paper (section 2.4)",
     kind="statement",
     variant="while all are in and want more, resource so far by amount",
-    statement="A user who overstates its demand has at no end of a round more slots than with the truth.",
+    statement="A user who overstates its demand has no more slots at the end of any round than with the truth.",
     proof="prop-gdrf-lie",
     mechanism=QUEUES["mechanism"],
     mutant=Mechanism("least dominant share", partial(props.queue_rounds, least="dominant_share")),
@@ -332,7 +332,7 @@ _about_outcomes(
     props.least_used_first,
     "least used machine",
     locator="Section 1.3",
-    variant="for every VM; the paper says, as far as possible",
+    variant="every VM, where the paper says 'as far as possible'",
     witness=Case(((1, 1),), ((2, 2), (6, 6))),
     says=_past_a_less_used_one,
 )
@@ -341,7 +341,7 @@ _about_outcomes(
     "At the end nobody who wants more could get one more VM while all stay where they are.",
     props.maximality,
     "last task taken back",
-    variant="nearest type",
+    variant="machines of the nearest type with room",
     proof="thm-gdrf-maximal",
 )
 _about_outcomes(
@@ -377,7 +377,7 @@ _about_outcomes(
     "Users share machines: none that one user has for itself has room for another who wants more.",
     props.side_by_side,
     "each on its part",
-    variant="nearest type",
+    variant="machines of the nearest type with room",
     proof="prop-gdrf-together",
 )
 _about_outcomes(
@@ -421,9 +421,9 @@ def _about_lies(name: str, variant: str, rule: str) -> None:
             runs = honest.tasks[0] + gain
             use = Fraction(runs * case.demands[0][0], lied.tasks[0] * said[0])
             words = (
-                f"{case}. Honest demands place (user on machine): {_course(honest)}. If the first user claims "
-                f"{in_words(said)}, they place: {_course(lied)}. The liar then runs {runs} true tasks instead of "
-                f"{honest.tasks[0]}, and uses the part {use} of what it pays for."
+                f"{case}. With honest demands the placement (user on machine) is: {_course(honest)}. If the first user "
+                f"claims {in_words(said)}, it is: {_course(lied)}. The liar then runs {runs} instead of "
+                f"{honest.tasks[0]} of its true tasks, and uses the part {use} of what it pays for."
             )
             return single(False, "witness", words, 1, witness=case.as_data(judged.name, honest.tasks))
         rng = stream(effort.seed, 17)
@@ -434,7 +434,7 @@ def _about_lies(name: str, variant: str, rule: str) -> None:
         return single(True, "search", f"None of {done} lies pays.", done)
 
 
-_about_lies("nearest", "nearest type", "gdrf")
+_about_lies("nearest", "machines of the nearest type with room", "gdrf")
 _about_lies("printed", "Algorithm 3 as printed", "gdrf_same")
 
 
@@ -452,7 +452,7 @@ def _next(effort: Effort, judged: Mechanism) -> Evidence:
     slots = [row[0] for row in lied]
     words = (
         f"Two users need {in_words((one, two))} on a machine of {in_words(room)}. If the first claims {in_words(two)}, "
-        f"it has {slots[0] * two[0]} instead of {honest[0][0] * one[0]} after the first round, and then gets "
+        f"it holds {slots[0] * two[0]} units instead of {honest[0][0] * one[0]} after the first round, and then gets "
         f"{' and '.join(map(str, slots[1:]))} slots in the next two rounds."
     )
     return single(not (more and any(slots[1:])), "witness", words, 1)
@@ -538,7 +538,7 @@ _STARTS = "The printed comparison, fmax < f from fmax = 0, finds a machine for t
     id="gdrf.printed.starts",
     locator="Algorithm 3",
     kind="algorithm",
-    variant="0^0 = 1, where a machine of the user's type has room",
+    variant="0^0 = 1, and a machine of the user's type has room",
     statement=_STARTS,
     proof="prop-gdrf-empty",
     mechanism=_ONE,

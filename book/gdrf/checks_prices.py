@@ -67,21 +67,22 @@ def _equal(demands: Any, machines: Any, by_class: Any) -> float:
 
 _about_fluid(
     "level",
-    "Without bounds and zero demands all dominant shares are equal, as high as prices allow.",
+    "Without bounds and without zero demands all dominant shares are equal, as high as prices allow.",
     FIRST,
     _equal,
     "the largest distance between levels, and from the certified bound, is",
 )
 _about_fluid(
     "envy",
-    "Without bounds and zero demands nobody could run more VMs on what another holds.",
+    "Without bounds and without zero demands nobody could run more VMs on what another holds.",
     FIRST,
     lambda demands, machines, by_class: -float((metrics.envy_matrix(by_class.sum(axis=0), demands) - 1).max()),
     "what anybody could run on what another holds is above its own by a part of",
 )
 _about_fluid(
     "pareto",
-    "Without bounds and zero demands nobody can have more unless somebody has less, even if everything may be moved.",
+    "Without bounds and without zero demands nobody can have more unless somebody has less, even if everything may be "
+    "moved.",
     Mechanism("half of everything", lambda demands, machines: _fluid(demands, machines) / 2),
     # nothing to gain for anybody if nobody has less: a linear program over all placements
     lambda demands, machines, by_class: -fluid_slack(demands.tolist(), machines.tolist(), by_class.sum(axis=0)),
@@ -93,7 +94,8 @@ _about_fluid(
     id="gdrf.drfh.truth",
     locator="beyond the paper (DRFH)",
     kind="extension",
-    statement="Without bounds and zero demands no user can run more of its true tasks by stating another demand.",
+    statement="Without bounds and without zero demands no user can run more of its true tasks by stating another "
+    "demand.",
     proof="thm-gdrf-drfh",
     mechanism=FLUID,
     mutant=Mechanism("weights by amount", lambda d, machines: _fluid(d, machines, np.sum(d, axis=1) ** 2)),

@@ -51,7 +51,7 @@ def steps(case: Case) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a step: what is left, ``level after, user i`` ("does not fit" where it does not), who is served.
+        One row a step: what is left, ``share after, user i`` ("does not fit" where it does not), who is served.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def steps(case: Case) -> pd.DataFrame:
         [
             {"step": at, "left": step.left[0]}
             | {
-                f"level after, user {i + 1}": f"{step.after[i] * size}/{size}" if i in step.after else "does not fit"
+                f"share after, user {i + 1}": f"{step.after[i] * size}/{size}" if i in step.after else "does not fit"
                 for i in range(len(case.demands))
             }
             | {"served": f"user {step.served + 1}"}

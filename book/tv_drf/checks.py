@@ -65,7 +65,7 @@ about_runs(
     "fluid, expires",
     "alone, expires",
     kind="statement",
-    variant="fluid, several periods, tasks expire",
+    variant="divisible tasks, several periods, tasks expire",
     witness=CHEAP,
     what=_beta_and_tasks,
 )
@@ -238,7 +238,7 @@ def _figure_of_created(number: int, n: int, measure: str, statement: str) -> Non
         id=f"tv_drf.figure_{number}.created",
         locator=f"Figure {number}",
         kind="figure",
-        variant=f"{n} users, tasks wait, submitted at create_timestamp (section 4, 3)); periods of 900 and of 300 s"
+        variant=f"{n} users, tasks wait, submitted at create_timestamp (section 4, item 3); periods of 900 and of 300 s"
         + ("" if grown else " in which anything runs"),
         statement=f"Averaged over the runs, {statement}",
         mechanism=Mechanism("TV-DRF", lambda frame: frame["mean"].to_numpy()),
@@ -319,7 +319,7 @@ def _below_one(mechanism: str, n: int, runs: int) -> tuple[float, int]:
     id="tv_drf.fair_on_trace",
     locator="section 4",
     kind="number",
-    variant="5, 20 and 100 users, 5 and 20 busy ones; tasks wait and expire; alone in whole tasks",
+    variant='5, 20 and 100 users, 5 and 20 busy ones; tasks wait and expire; "alone" in whole tasks',
     statement="On the trace Algorithm 1 leaves no user with beta below 1 in any period.",
     mechanism=Mechanism("TV-DRF", partial(_below_one, "tv_drf")),
     mutant=Mechanism("DRF per period", partial(_below_one, "memoryless")),

@@ -28,7 +28,7 @@ def _ranges(fits: list[tuple[int, int]]) -> str:
 
 
 #: What each would have had alone, by reading.
-_ALONE = {"resources": "of each resource by itself, the smaller of need and own", "bundles": "the tasks it could run"}
+_ALONE = {"resources": "the smaller of need and own of each resource", "bundles": "the tasks it could run"}
 
 
 def _example(number: str) -> None:
@@ -38,7 +38,7 @@ def _example(number: str) -> None:
         id=f"tv_drf.example.{number}.resources",
         locator="worked example",
         kind="number",
-        variant=f"alone: {_ALONE['resources']}",
+        variant=f'"alone" counts {_ALONE["resources"]}',
         statement=f"In the worked example {printed.says}.",
         mechanism=_reading("resources"),
         mutant=_reading("resources", 30),
@@ -63,7 +63,7 @@ def _together(alone: str, other: str) -> None:
         id=f"tv_drf.example.{'bundles_' * (alone == 'bundles')}together",
         locator="worked example" if alone == "resources" else "beyond the paper (worked example)",
         kind="number",
-        variant=f"alone: {_ALONE[alone]}; one pair of lost counts for all printed numbers",
+        variant=f'"alone" counts {_ALONE[alone]}; one pair of lost counts for all printed numbers',
         statement="Some pair of lost task counts gives all printed numbers of the worked example at once.",
         mechanism=_reading(alone),
         mutant=_reading(other),

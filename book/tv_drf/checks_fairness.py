@@ -33,9 +33,12 @@ from book.tv_drf.workloads import Outcome, Workload, in_fractions, in_order, on_
 
 _LITERAL_1 = "There is one G with G_i = min(G, G_i^max) for all i, where G_i^max counts all tasks submitted so far"
 _LITERAL_2 = "Whoever has run fewer tasks than it has submitted so far has a G at least everyone else's"
-_ONE = "fluid, one period"
-_PRESUMED = "the statement is lost, this one presumed; "
-_FLUID = {"expires": "fluid, several periods, tasks expire", "waits": "fluid, several periods, tasks wait"}
+_ONE = "divisible tasks, one period"
+_PRESUMED = "the statement is lost, and this one is presumed; "
+_FLUID = {
+    "expires": "divisible tasks, several periods, tasks expire",
+    "waits": "divisible tasks, several periods, tasks wait",
+}
 
 about_runs(
     "lemma_1.one",
@@ -60,7 +63,7 @@ about_runs(
     kind="lemma",
     variant=_PRESUMED + "after the group's paper on DMFA-SRQ; " + _FLUID["waits"],
     witness=Workload.of([[[1], [1]], [[1], [3]]], [[1, "1/2"], ["3/2", 1]], [[3]], HALF),
-    what="the best G is off by so much, with a minus:",
+    what="with the best G the largest difference from the formula, as a negative number, is",
 )
 about_runs(
     "lemma_2.one",
@@ -86,7 +89,7 @@ for _fate, _variant in _FLUID.items():
             kind="lemma",
             variant=_PRESUMED * (_lemma == 1) + _variant,
             witness=EARLY,
-            what="a user with tasks left differs from the largest G by",
+            what="the G of a user with tasks left, minus the largest G, is",
         )
     about_runs(
         f"lemma_1.restated_{_fate}",
@@ -135,7 +138,7 @@ about_runs(
     kind="lemma",
     variant="Algorithm 1, up to one task",
     witness=GOES_ON,
-    what="G_k plus the larger of both tasks, less G_h:",
+    what="G_k plus the larger of both tasks, minus G_h, is",
 )
 about_runs(
     "lemma_2.whole_restated",
@@ -160,7 +163,7 @@ about_runs(
     kind="lemma",
     variant="Algorithm 1",
     witness=Workload.of([[[2], [2]]], [[1, 1]], [[3]], HALF),
-    what="used of the fullest resource, less 1:",
+    what="the part of the fullest resource in use, minus 1, is",
 )
 for _fate in _FLUID:
     about_runs(
@@ -182,7 +185,7 @@ for _fate in _FLUID:
     kind="number",
     statement="Of the printed vectors G = (1.0, 0.2, 0.6) and G' = (0.6, 0.3, 0.4) the second is the larger one in the "
     "order of (9).",
-    variant="the conclusion is lost, this one presumed",
+    variant="the conclusion is lost, and this one is presumed",
     mechanism=Mechanism("in increasing order", sorted),
     mutant=Mechanism("by the sum", lambda values: [sum(values)]),
 )
@@ -201,9 +204,11 @@ _T3 = (
     "Whoever has run fewer tasks than submitted so far holds, against every h, of some resource at least as much so "
     "far per weight"
 )
+#: What a user would have alone, counted by resources.
+_BY_RESOURCES = '"alone" is, of each resource, the smaller of what the user needs and what it owns'
 #: Where the paper says of Algorithm 1, not of the mechanism, that it is fair.
 _OF_THE_ALGORITHM = "contribution 2; section 4"
-_LEAD = "for every resource, the amount per weight of a user with tasks left minus that of another is at most"
+_LEAD = "a user with tasks left has less of every resource per weight than another, the difference being at most"
 _CELLS = {
     "one": ("one period", "expires", (1, 1)),
     "several_expires": ("several periods, tasks expire", "expires", (1, 4)),
@@ -219,7 +224,7 @@ for _cell, (_when, _fate, _periods) in _CELLS.items():
         sharing_incentive_so_far,
         _fluid,
         f"nine tenths of {_fluid}",
-        variant=f"fluid, {_when}",
+        variant=f"divisible tasks, {_when}",
         periods=_periods,
         proof="thm-tv_drf-1",
     )
@@ -230,7 +235,7 @@ for _cell, (_when, _fate, _periods) in _CELLS.items():
         resource_used_up,
         _fluid,
         f"nine tenths of {_fluid}",
-        variant=f"fluid, {_when}",
+        variant=f"divisible tasks, {_when}",
         periods=_periods,
         proof="thm-tv_drf-2",
     )
@@ -241,7 +246,7 @@ for _cell, (_when, _fate, _periods) in _CELLS.items():
         envy_freeness,
         _fluid,
         *(("the last one first, expires",) if _cell == "one" else (f"nothing, {_fate}",)),
-        variant=f"fluid, {_when}",
+        variant=f"divisible tasks, {_when}",
         periods=_periods,
         witness=None if _cell == "one" else EARLY,
         what=_LEAD,
@@ -255,19 +260,19 @@ about_runs(
     resource_used_up,
     "fluid, resources",
     "nine tenths of fluid, expires",
-    variant="fluid, several periods, tasks expire, alone: of each resource by itself, the smaller of need and own",
+    variant=f"divisible tasks, several periods, tasks expire; {_BY_RESOURCES}",
     proof="thm-tv_drf-2",
 )
 
 #: What of Theorems 1 to 3 breaks for Algorithm 1, already in one period: statement, check, mutant, witness.
 _BREAKS: dict[str, tuple[str, Any, str, Workload, str]] = {
-    "theorem_1": (_T1, sharing_incentive_so_far, "alone, whole, expires", SPLIT, "the smallest beta differs from 1 by"),
+    "theorem_1": (_T1, sharing_incentive_so_far, "alone, whole, expires", SPLIT, "the smallest beta minus 1 is"),
     "theorem_2": (
         _T2,
         pareto_in_period,
         "whole, one machine, expires",
         SPLIT,
-        "-1 where one more task fits:",
+        "one more task would fit, so the margin is",
     ),
     "theorem_3": (_T3, envy_freeness, "nothing, expires", GOES_ON, _LEAD),
 }
@@ -294,13 +299,13 @@ about_runs(
     "fluid, expires",
     "nothing, expires",
     kind="statement",
-    variant="fluid, one period: nobody envies another any resource",
+    variant="divisible tasks, one period, no envy of any resource",
     periods=(1, 1),
     witness=Workload.of([[[2, 1], [1, 2]]], [[1, 1]], [[2, 2]], HALF),
-    what="for some resource, the amount per weight of a user with tasks left minus that of another is",
+    what="for some resource the amount per weight of a user with tasks left, minus that of another, is",
 )
 for _fate in ("expires", "waits"):
-    _variant = f"Algorithm 1 on one machine, alone in whole tasks, 0/0 = 1, tasks {_fate[:-1]}"
+    _variant = f'Algorithm 1 on one machine, "alone" in whole tasks, 0/0 = 1, tasks {_fate[:-1]}'
     for _theorem, _says, _check in (
         ("theorem_1", _T1, sharing_incentive_so_far),
         ("theorem_2", _T2, next_task_refused),
@@ -322,9 +327,9 @@ about_runs(
     sharing_incentive_so_far,
     "whole, resources",
     "whole, expires",
-    variant="Algorithm 1 on one machine, alone: of each resource by itself, the smaller of need and own",
+    variant=f"Algorithm 1 on one machine; {_BY_RESOURCES}",
     witness=Workload.of([[[2], [2]]], [[1, 1]], [[3]], HALF),
-    what="the smallest beta differs from 1 by",
+    what="the smallest beta minus 1 is",
 )
 about_runs(
     "theorem_1.beta_from_zero",
@@ -333,9 +338,9 @@ about_runs(
     sharing_incentive_so_far,
     "whole, beta from 0",
     "whole, expires",
-    variant="Algorithm 1 on one machine, beta 0 as printed until a user has used something",
+    variant="Algorithm 1 on one machine; as printed, beta is 0 until a user has used something",
     witness=Workload.of([[[3], [1]]], [[1, 2]], [[4]], HALF),
-    what="the smallest beta differs from 1 by",
+    what="the smallest beta minus 1 is",
 )
 about_runs(
     "theorem_1.resources",
@@ -344,9 +349,9 @@ about_runs(
     sharing_incentive_so_far,
     "fluid, resources",
     "fluid, expires",
-    variant="fluid, alone: of each resource by itself, the smaller of need and own",
+    variant=f"divisible tasks; {_BY_RESOURCES}",
     witness=Workload.of([[[1, "1/2"]]], [[2]], [[1, 1]], ["1"]),
-    what="the smallest beta differs from 1 by",
+    what="the smallest beta minus 1 is",
 )
 for _fate, _variant in _FLUID.items():
     about_runs(
@@ -368,7 +373,7 @@ about_runs(
     envy_of_equals,
     "fluid, expires",
     "nothing, expires",
-    variant="fluid, several periods, equal G and tasks left in all periods",
+    variant="divisible tasks, several periods, equal G and tasks left in all periods",
     witness=Workload.of([[[1, "1/4"], [1, "3/4"]], [["1/4", 1], ["3/4", 1]]], [[1, 1]] * 2, [[1, 1]], HALF),
     what=_LEAD,
 )
@@ -382,7 +387,7 @@ about_runs(
     "fluid, no memory",
     "fluid, expires",
     kind="extension",
-    variant="fluid in one pool, without memory, several periods, tasks expire",
+    variant="divisible tasks in one pool, without memory, several periods, tasks expire",
     proof="prop-tv_drf-memoryless",
 )
 
@@ -421,7 +426,7 @@ def _trade(name: str) -> None:
         id=f"tv_drf.theorem_2.whole_run.{name}",
         locator="beyond the paper (Theorem 2)",
         kind="theorem",
-        variant=f"fluid, several periods, tasks of all periods added up, {variant}",
+        variant=f"divisible tasks, several periods, tasks of all periods added up, {variant}",
         statement="No other tasks in all periods together give somebody more in total and nobody less" + POSITIVE,
         mechanism=rule_named(f"fluid, {fate}"),
         mutant=Mechanism("periods traded", traded),
@@ -474,7 +479,7 @@ def _on_shapes(name: str, locator: str, statement: str, proof: str | None) -> No
         id=f"tv_drf.theorem_3.{name}",
         locator=locator,
         kind="extension" if proof else "theorem",
-        variant="fluid, one period, machines of different shapes",
+        variant="divisible tasks, one period, machines of different shapes",
         statement=statement + POSITIVE,
         proof=proof,
         mechanism=Mechanism("two shapes", lambda: SHAPES["two shapes"]),
@@ -506,7 +511,7 @@ def _runs_alone(machines: Any, parts: Any, demands: Any) -> Any:
     id="tv_drf.theorem_3.weights",
     locator="beyond the paper: weights on machines of different shapes",
     kind="extension",
-    variant="fluid, one period, machines of different shapes",
+    variant="divisible tasks, one period, machines of different shapes",
     statement="With weights in proportion to the dominant share of what each could run alone, where everyone could run "
     "something, beta >= 1 for everyone, and whoever has tasks left holds, against every h, of some resource at least "
     "as much per weight" + POSITIVE,

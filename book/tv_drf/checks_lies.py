@@ -29,7 +29,7 @@ about_lies(
     T4 + POSITIVE,
     "fluid, expires",
     "by claims",
-    variant="fluid, one period",
+    variant="divisible tasks, one period",
     periods=(1, 1),
     proof="thm-tv_drf-4",
 )
@@ -38,7 +38,7 @@ about_lies(
     T4 + POSITIVE,
     "fluid, expires",
     "alone, expires",
-    variant="fluid, several periods, tasks expire",
+    variant="divisible tasks, several periods, tasks expire",
     witness=(CHEAP, (0, [[1], ["1/4"]], ["1/2", 2])),
 )
 about_lies(
@@ -46,7 +46,7 @@ about_lies(
     T4 + POSITIVE,
     "fluid, waits",
     "alone, waits",
-    variant="fluid, several periods, tasks wait",
+    variant="divisible tasks, several periods, tasks wait",
     witness=(
         Workload.of([[[1, 2], [1, 3]], [[3, 1], [2, 1]]], [[2, 3], [1, 1]], [[4, 4]], ["3/5", "2/5"]),
         (0, [[2, 2], [3, 2]], [2, 1]),
@@ -58,7 +58,7 @@ about_lies(
     _LAST,
     "fluid, expires",
     "fluid, no memory",
-    variant="fluid, several periods, tasks expire, lies about demands only",
+    variant="divisible tasks, several periods, tasks expire, lies about demands only",
     about=("demands",),
     last_only=True,
     witness=(
@@ -71,7 +71,7 @@ about_lies(
     _LAST,
     "fluid, waits",
     "by claims",
-    variant="fluid, several periods, tasks wait",
+    variant="divisible tasks, several periods, tasks wait",
     last_only=True,
     proof="thm-tv_drf-4",
 )
@@ -81,7 +81,7 @@ for _id, _fate in (("no_constraint", "expires"), ("no_constraint_waits", "waits"
         _LAST,
         "fluid, no constraint" + ", waits" * (_fate == "waits"),
         "by claims",
-        variant=f"fluid, without the constraint beta >= 1, several periods, tasks {_fate[:-1]}",
+        variant=f"divisible tasks, without the constraint beta >= 1, several periods, tasks {_fate[:-1]}",
         locator="beyond the paper: no constraint",
         last_only=True,
         proof="prop-tv_drf-no-floor",
@@ -91,7 +91,7 @@ about_lies(
     T4 + POSITIVE,
     "fluid, no memory",
     "by claims",
-    variant="fluid in one pool, without memory, several periods, tasks expire",
+    variant="divisible tasks in one pool, without memory, several periods, tasks expire",
     locator="beyond the paper: no memory",
     proof="prop-tv_drf-memoryless",
 )
@@ -124,7 +124,7 @@ UNBOUNDED: dict[str, tuple[str, Callable[[Fraction], Workload], str, Callable[[F
 
 def _unbounded(name: str) -> None:
     rule, workload, claimed, lying = UNBOUNDED[name]
-    constraint = "without the constraint beta >= 1, " if "no constraint" in rule else "fluid, "
+    constraint = "without the constraint beta >= 1, " if "no constraint" in rule else "divisible tasks, "
 
     @claim(
         id=f"tv_drf.theorem_4.unbounded.{name}",
@@ -192,7 +192,7 @@ def _in_turn(demands: Any, tasks: Any, machines: Any, parts: Any) -> Any:
     id="tv_drf.lemma_2.shapes",
     locator="beyond the paper (Lemma 2)",
     kind="lemma",
-    variant="restated; fluid, several periods, tasks expire, machines of different shapes",
+    variant="restated; divisible tasks, several periods, tasks expire, machines of different shapes",
     statement="Whoever has tasks left at the end of a period has a G at least that of everyone who got more in it than "
     "beta >= 1 asks for" + POSITIVE,
     proof="lem-tv_drf-2",
@@ -218,7 +218,7 @@ def _lemma_2_on_shapes(rng: np.random.Generator, judged: Mechanism, at: int) -> 
     id="tv_drf.theorem_1.shapes",
     locator="Theorem 1",
     kind="theorem",
-    variant="fluid, several periods, tasks expire, machines of different shapes",
+    variant="divisible tasks, several periods, tasks expire, machines of different shapes",
     statement="beta_i(t) >= 1 for every user and period" + POSITIVE,
     proof="thm-tv_drf-1",
     mechanism=_OPTIMUM,
@@ -252,7 +252,7 @@ def _most(w: Workload, t: int, least: Any) -> float:
     id="tv_drf.theorem_2.shapes",
     locator="Theorem 2",
     kind="theorem",
-    variant="fluid, several periods, tasks expire, machines of different shapes",
+    variant="divisible tasks, several periods, tasks expire, machines of different shapes",
     statement="In no period could somebody run more tasks and nobody fewer, the past being what it is" + POSITIVE,
     proof="thm-tv_drf-2",
     mechanism=_OPTIMUM,
@@ -276,7 +276,7 @@ def _efficient_on_shapes(rng: np.random.Generator, judged: Mechanism, at: int) -
     id="tv_drf.theorem_4.shapes",
     locator="Theorem 4",
     kind="theorem",
-    variant="fluid, one period, machines of different shapes",
+    variant="divisible tasks, one period, machines of different shapes",
     statement=T4 + POSITIVE,
     proof="thm-tv_drf-4",
     mechanism=_OPTIMUM,

@@ -50,7 +50,7 @@ def lie(steps: int = 16) -> Explorable:
     gains = [100 * float(run[:, 0].sum() / honest - 1) for run in runs]
     states = []
     for claim, run, gain in zip(claims, runs, gains, strict=True):
-        mine = run[:, 0]
+        mine, part = run[:, 0], "all" if claim == 1 else claim or "none"
         words = "The truth." if claim == 1 else f"A's gain: {gain:+.0f} %." if abs(gain) > 0.1 else "No gain."
         days = [
             Column(name, [(who, float(run[t, i])) for i, who in enumerate("AB")])
@@ -58,8 +58,8 @@ def lie(steps: int = 16) -> Explorable:
         ]
         states.append(
             State(
-                [Panel("tasks run; one of A's of tomorrow is a quarter as large", days, 3, "tasks")],
-                f"{words} A claims {claim} of a task today and runs {mine[0]:.3g} + {mine[1]:.3g} = "
+                [Panel("tasks run; each of A's tasks tomorrow is a quarter as large", days, 3, "tasks")],
+                f"{words} A claims {part} of its task today and runs {mine[0]:.3g} + {mine[1]:.3g} = "
                 f"{mine.sum():.3g} tasks.",
             )
         )

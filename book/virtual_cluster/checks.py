@@ -61,7 +61,7 @@ def _near(runs: int, turned: bool = False) -> pd.DataFrame:
     return study.conclusions(*frames).set_index("statement")
 
 
-_READ = "all readings of what the text leaves open; METAGREEDY is nearest to it"
+_READ = "all readings of what the text leaves open, of which METAGREEDY as greedy is nearest"
 _EXCHANGED = Mechanism("those compared exchanged", lambda runs, turned=False: _conclusions(runs, not turned))
 _NEAR = Mechanism("near the optimum", _near)
 
@@ -184,7 +184,7 @@ for _row in _SHOWN:
     id="virtual_cluster.few.ratio",
     locator="Section 3.3, few users on each cluster",
     kind="number",
-    variant="means, to the next whole number",
+    variant="means, to the nearest whole number",
     statement="What a user wants is about 1/2 to 1/4 of a cluster.",
     mechanism=Mechanism("the paper's clusters", lambda size: study.SIZES[size]),
     mutant=Mechanism("one cluster of all VMs", lambda size: study.SIZES[size]._replace(clusters=1)),
@@ -203,7 +203,7 @@ def _ratio(effort: Effort, judged: Mechanism) -> Evidence:
     id="virtual_cluster.wasted",
     locator="Section 3.2",
     kind="number",
-    variant="at most 1 % free in the mean, METAGREEDY and mixed knapsack with it inside, all wanted 1 to 1.5 times",
+    variant="at most 1 % free in the mean; loads 1 to 1.5; METAGREEDY, and mixed knapsack with it inside",
     statement="Greedy and mixed knapsack make the most of the VMs on the large clusters.",
     mechanism=Mechanism("as they are", lambda found: int(found.slack.sum())),
     mutant=Mechanism("minima only", lambda found: int(found.requests.capacities.sum() - found.requests.minimum.sum())),
@@ -224,7 +224,7 @@ def _wasted(effort: Effort, judged: Mechanism) -> Evidence:
     id="virtual_cluster.few.users",
     locator="Section 3.3, few users on each cluster",
     kind="number",
-    variant="users served by the mixed knapsack, METAGREEDY inside",
+    variant="users served by mixed knapsack with METAGREEDY inside",
     statement="On each cluster 3 to 5 users are placed.",
     mechanism=Mechanism("mixed knapsack", lambda case: float(nearest_mixed(case).served.sum())),
     mutant=Mechanism("a hundred served", lambda case: 100.0),

@@ -60,8 +60,8 @@ _TWO = small_case((2, 2), ("1/2", "1/2"), (3,))
     id="virtual_cluster.cost.sum",
     locator="Abstract",
     kind="statement",
-    variant="costs added up, revenue in money",
-    statement="Users' costs are least and the provider's revenue is highest at once.",
+    variant="costs added up",
+    statement="Users' costs are least and the provider's revenue is highest at the same time.",
     mechanism=Mechanism("tariffs 2 and 1", Tariff),
     mutant=Mechanism("elastic VMs free", partial(Tariff, Fraction(2), Fraction(0))),
 )
@@ -86,8 +86,8 @@ def _cost_sum(effort: Effort, judged: Mechanism) -> Evidence:
     id="virtual_cluster.cost.per_vm",
     locator="Abstract",
     kind="statement",
-    variant="everybody served: mean cost of a VM, revenue in money or as VMs in use",
-    statement="Users' costs are least and the provider's revenue is highest at once.",
+    variant="everybody served, mean cost of a VM",
+    statement="Users' costs are least and the provider's revenue is highest at the same time.",
     proof="prop-virtual_cluster-cost",
     mechanism=Mechanism("tariffs 2 and 1", Tariff),
     mutant=Mechanism("elastic VMs dearer", partial(Tariff, Fraction(1), Fraction(2))),
@@ -201,6 +201,7 @@ about_a_case(
     ),
     "relaxation",
     by_name("exact"),
+    variant="the relaxation, with one cluster per user",
     kind="algorithm",
 )
 
@@ -220,7 +221,7 @@ search_claim(
     id="virtual_cluster.rule_a.revenue",
     locator="Section 1.2, rule a",
     kind="statement",
-    variant="one pool: a minimum against VMs beyond minima",
+    variant="one pool, a minimum compared with VMs beyond minima",
     statement="Letting in one more user, whose minimum fits, costs no revenue.",
     proof="prop-virtual_cluster-most",
     mechanism=Mechanism("tariffs 2 and 1", Tariff),
@@ -256,7 +257,7 @@ about_a_case(
         "largest sum of minima",
         lambda case: max(_served_sets(case), key=lambda chosen: sum(case.minimum[i] for i in chosen)),
     ),
-    variant="one cluster: whom to serve",
+    variant="one cluster, the question whom to serve",
 )
 
 
@@ -278,8 +279,8 @@ search_claim(
     id="virtual_cluster.rule_b.idle",
     locator="Section 1.2, rule b",
     kind="statement",
-    variant="one pool, whole VMs: mean of the fractions, and of alpha / VMs where minima are positive",
-    statement="Free VMs to the most tolerant users lowers the mean slowdown.",
+    variant="one pool of whole VMs; mean of the fractions, and of alpha / VMs where minima are positive",
+    statement="Giving free VMs to the most tolerant users lowers the mean slowdown.",
     proof="prop-virtual_cluster-give",
     mechanism=Mechanism("largest k first", partial(hand_out, key="tolerance")),
     mutant=Mechanism("nobody", lambda case: case.minimum),
@@ -296,7 +297,7 @@ def _better_mean(
         locator="beyond the paper (section 1.2, rule b)",
         kind="extension",
         variant=variant,
-        statement="Free VMs to the most tolerant users lowers the mean slowdown as far as it can be.",
+        statement="Giving free VMs to the most tolerant users lowers the mean slowdown as far as it can be.",
         mechanism=Mechanism("largest k first", partial(hand_out, key="tolerance")),
         mutant=Mechanism(f"{mended} first", partial(hand_out, key=mended)),
     )
@@ -356,8 +357,8 @@ def _about_rule_c(name: str, variant: str, rule: Mechanism, case: Case, vms: tup
         spare = [v - m for v, m in zip(vms, case.minimum, strict=True)]
         return witness(
             spare[i] > 0 or not any(spare),
-            f"{opening(case)}. They have {in_words(vms)} VMs, so they can spare {in_words(spare)}. The rule names user "
-            f"{i + 1}, who can spare {spare[i]}.",
+            f"{opening(case)}. The users have {in_words(vms)} VMs, so they can spare {in_words(spare)}. The rule names "
+            f"user {i + 1}, who can spare {spare[i]}.",
             shown=shown(case, "exact", vms),
         )
 
@@ -379,7 +380,7 @@ _about_rule_c(
     id="virtual_cluster.rule_c.missing",
     locator="Section 1.2, rule c",
     kind="statement",
-    variant="slowdown as the part that is missing, VMs not whole",
+    variant="slowdown as the part that is missing, divisible VMs",
     statement=RULE_C,
     proof="prop-virtual_cluster-back",
     mechanism=MISSING,
@@ -436,7 +437,7 @@ class _Unguarded(VirtualClusterPool):
     id="virtual_cluster.rule_c.mended",
     locator="beyond the paper (section 1.2, rules a and c)",
     kind="extension",
-    variant="largest surplus gives back first",
+    variant="the user with the largest surplus gives back first",
     statement="A newcomer is let in exactly where some cluster holds its minimum beside the minima there, and nobody "
     "falls below its minimum.",
     proof="prop-virtual_cluster-back",

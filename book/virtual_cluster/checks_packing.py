@@ -109,7 +109,7 @@ def _level(judge: Callable[..., Any], case: Case) -> Number | None:
     id="virtual_cluster.bound",
     locator="Section 1.3",
     kind="statement",
-    variant="VMs not whole, condition (4) relaxed: users may be on several clusters",
+    variant="condition (4) relaxed, divisible VMs",
     statement="Where all can be served, problem (1) to (5) is a linear program; its optimum is that of one pool.",
     proof="thm-virtual_cluster-bound",
     mechanism=Mechanism("linear relaxation", partial(_level, lp_bound)),
@@ -145,7 +145,7 @@ search_claim(
     id="virtual_cluster.corollary_1.pool",
     locator="Corollary 1",
     kind="statement",
-    variant="one pool, shared max-min fairly, whole VMs and not",
+    variant="one pool, shared max-min fairly, VMs whole or divisible",
     statement="A user with 1 - k > tau gets exactly its minimum.",
     proof="prop-virtual_cluster-corollary1",
     mechanism=by_name("pool"),
@@ -173,8 +173,8 @@ search_claim(
     id="virtual_cluster.corollary_1.enough",
     locator="beyond the paper (Corollary 1)",
     kind="statement",
-    variant="one cluster a user: the minimum is enough",
-    statement="To a user with 1 - k > tau more than its minimum need not be given: the least fraction is at most tau.",
+    variant="one cluster per user; the minimum is enough",
+    statement="A user with 1 - k > tau need not be given more than its minimum: the least fraction is at most tau.",
     proof="prop-virtual_cluster-corollary1",
     mechanism=by_name("exact"),
     mutant=Mechanism("clusters twice as large", _spared),
@@ -214,7 +214,7 @@ about_a_case(
     _numbers,
     "pool",
     by_name("in proportion"),
-    variant="one pool or one cluster a user",
+    variant="one pool, or one cluster per user",
 )
 
 
@@ -232,7 +232,7 @@ search_claim(
     id="virtual_cluster.corollary_2.most.pool",
     locator="Corollary 2",
     kind="statement",
-    variant="one pool, shared max-min fairly, VMs not whole, tau at most 1",
+    variant="one pool of divisible VMs, shared max-min fairly, tau at most 1",
     statement="A user with 1 - k <= tau gets at most tau alpha.",
     proof="prop-virtual_cluster-corollary2",
     mechanism=by_name("pool"),
@@ -264,7 +264,7 @@ about_a_case(
     _numbers,
     "exact",
     by_name("pool"),
-    variant="one cluster a user, VMs not whole",
+    variant="one cluster per user, divisible VMs",
 )
 
 # ------------------------------------------------------------------------------------------ limits, and Figure 1 itself
@@ -288,7 +288,7 @@ about_a_case(
     ),
     Mechanism("queue A: k <= 1 - tau", _queue_a),
     Mechanism("queue A: k > 1 - tau", lambda case: [i for i, k in enumerate(case.tolerance) if k > 1 - case.scarcity]),
-    variant="Figure 1 as printed: step 4 packs everybody",
+    variant="Figure 1 as printed, with step 4 packing everybody",
 )
 
 
@@ -296,11 +296,11 @@ about_a_case(
     key=64,
     share=40,
     again=True,
-    said="Compared with all packings of the alpha in {count} random cases with tau > 1.",
+    said="Compared with all packings of the alpha_i in {count} random cases with tau > 1.",
     id="virtual_cluster.plenty.knapsack.problem",
     locator="Section 2.2, tau > 1",
     kind="statement",
-    variant="whether everybody can have all it wants: do the alpha pack?",
+    variant="the question whether the alpha_i fit into the clusters",
     statement=_KNAPSACK,
     proof="prop-virtual_cluster-infeasible",
     mechanism=Mechanism("exact", partial(virtual_cluster, method="exact")),
@@ -356,8 +356,8 @@ _TEN = small_case((3, 3, 2, 2), ("0",) * 4, (4, 6))
 for _name, _asked, _reading in (
     ("relaxation", _EVEN, "relaxation"),
     ("greedy", _EVEN, "greedy, in the order of arrival"),
-    ("metagreedy", _TEN, "greedy, METAGREEDY: each of its 16 lists puts the two large ones apart"),
-    ("mixed_knapsack", _NINE, "mixed knapsack, queue A by largest minimum first"),
+    ("metagreedy", _TEN, "greedy as METAGREEDY, whose 16 lists all fail in another instance"),
+    ("mixed_knapsack", _NINE, "mixed knapsack, queue A from the largest minimum down"),
 ):
     about_a_case(
         f"feasible.{_name}",
@@ -366,7 +366,7 @@ for _name, _asked, _reading in (
         _asked,
         lambda case, outcome: outcome.all_served,
         lambda case, outcome: (
-            f"It finds {handed_out(outcome)} and serves {sum(j >= 0 for j in outcome.cluster)} of "
+            f"The algorithm finds {handed_out(outcome)} and serves {sum(j >= 0 for j in outcome.cluster)} of "
             f"{len(case.max_vms)} users; {handed_out(next(allocations(case)))} would serve all."
         ),
         _name,
@@ -421,7 +421,7 @@ def _most_where_they_are(case: Case, cluster: Sequence[int]) -> int:
     id="virtual_cluster.use.second_step",
     locator="Section 2.1",
     kind="statement",
-    variant="relaxation, its second step alone: users stay where the first has put them",
+    variant="the relaxation's second step alone; users stay where the first has put them",
     statement=BEST_USE,
     proof="lem-virtual_cluster-share",
     mechanism=Mechanism("relaxation", partial(virtual_cluster, method="relaxation")),
@@ -486,12 +486,12 @@ about_a_case(
     small_case((2,) * 9, ("9/10",) * 9, (9,)),
     lambda case, counts: all(a > b for a, b in pairwise(counts)),
     lambda case, counts: (
-        f"The scarcity tau is {case.scarcity} and queue A is empty, so no round serves anybody: before the rounds "
-        f"there are {', '.join(map(str, counts))} users."
+        f"The scarcity tau is {case.scarcity} and queue A is empty, so no round serves anybody: the first rounds "
+        f"begin with {', '.join(map(str, counts))} users."
     ),
     Mechanism("Figure 1", _printed),
     _ADJUSTED,
-    variant="as printed, one pool, a fixed size that is small enough",
+    variant="as printed, one pool, a fixed size that counts as small enough",
     kind="algorithm",
 )
 
@@ -503,7 +503,7 @@ about_a_case(
     id="virtual_cluster.figure1_adjusted",
     locator="Figure 1",
     kind="algorithm",
-    variant="one pool, small enough is what is left where queue A is empty",
+    variant="one pool; the problem counts as small enough once queue A is empty",
     statement=_ENDS,
     proof="thm-virtual_cluster-rounds",
     mechanism=_ADJUSTED,
@@ -531,7 +531,7 @@ def _tau(case: Case, at: int) -> Number:
     id="virtual_cluster.rounds",
     locator="beyond the paper (Figure 1)",
     kind="extension",
-    variant="one pool, VMs not whole, minima that fit",
+    variant="one pool of divisible VMs, minima that fit",
     statement="The last tau of Figure 1, or 1, is the level of max-min fairness above the minima, after at most n "
     "rounds in which tau never grows.",
     proof="thm-virtual_cluster-rounds",

@@ -35,7 +35,7 @@ search_claim(
     id="virtual_cluster.lower_k.pool",
     locator="Section 1.2, what a low k does",
     kind="statement",
-    variant="one pool, shared max-min fairly, VMs not whole",
+    variant="one pool of divisible VMs, shared max-min fairly",
     statement=_LOWER_K,
     proof="thm-virtual_cluster-truth",
     mechanism=by_name("pool"),
@@ -135,7 +135,7 @@ def _worth(case: Case, user: int, floor: Fraction, value: Fraction, tariff: Tari
     id="virtual_cluster.truth.best",
     locator="beyond the paper (section 1.2, what to state)",
     kind="extension",
-    variant="one pool, VMs not whole, floors that fit",
+    variant="one pool of divisible VMs, floors that fit",
     statement="What it is best to state is one of three floors: nothing, the true one, or everything; the true one "
     "exactly where it is above the level that the others leave and a VM is worth no more than the high tariff.",
     proof="thm-virtual_cluster-truth",
@@ -172,7 +172,7 @@ def _stated(case: Case) -> Case:
     id="virtual_cluster.truth.loss",
     locator="beyond the paper (section 1.2, what to state)",
     kind="extension",
-    variant="one pool, VMs not whole, a VM worth between the tariffs",
+    variant="one pool of divisible VMs, a VM worth between the tariffs",
     statement="Where everybody states what is best for it, all get the same VMs as if they told the truth, and the "
     "provider loses the difference of the tariffs on all floors at or below the level.",
     proof="thm-virtual_cluster-truth",
@@ -217,7 +217,7 @@ search_claim(
     id="virtual_cluster.tolerant",
     locator="Section 1.2, a high k need not slow a job much",
     kind="statement",
-    variant="one pool, shared max-min fairly, VMs not whole",
+    variant="one pool of divisible VMs, shared max-min fairly",
     statement="However high its k, a user keeps at least (tau - f) / (1 - f) of its request, f being the mean floor: "
     "all of it where tau is 1.",
     proof="prop-virtual_cluster-tolerance",

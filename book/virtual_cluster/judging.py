@@ -129,7 +129,7 @@ def about_a_case(
     judged_by: str | Mechanism,
     mutant: Mechanism,
     *,
-    variant: str = "one cluster a user",
+    variant: str = "one cluster per user",
     kind: Kind = "statement",
 ) -> None:
     """Register a statement that fails in one case, for a rule by its name or for anything that takes the case."""

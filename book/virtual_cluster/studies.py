@@ -251,7 +251,7 @@ CASES: tuple[tuple[str, int], ...] = (("small", 14), ("large", 30), ("large", 35
 def _gap(rng: np.random.Generator, size: str, users: int) -> FloatArray:
     """Give least fraction and whether everybody is served for each method; last the best proved bound, and if it is."""
     case = instance(rng, size, users)
-    found = [virtual_cluster(*case, method=method, node_limit=300_000) for method in METHODS]  # type: ignore[arg-type]
+    found = [virtual_cluster(*case, method=method) for method in METHODS]  # type: ignore[arg-type]
     rows = [[one.min_fraction, float(one.served.all())] for one in found]
     return np.array([*rows, [found[-1].bound, float(found[-1].optimal)]])
 

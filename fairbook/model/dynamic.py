@@ -192,11 +192,11 @@ class DynamicAllocation(Result):
                 f"then {called(self.resources[self.binding[-1]], 'resource')} was used up."
             )
         stop = called(self.resources[self.binding[t - 1]], "resource")
-        text += f"Arrival {t} raised it to there: then {stop} was used up."
+        text += f"Arrival {t} raised it to this level; then {stop} was used up."
         if t < len(self):
             text += (
-                f" Since then newcomers have been raised no higher than {self.levels[t:].max():.6g}, and what is "
-                "once allocated is not taken back."
+                f" Since then newcomers have been raised no higher than {self.levels[t:].max():.6g}, and what "
+                "has been allocated is not taken back."
             )
         return text
 

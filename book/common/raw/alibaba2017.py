@@ -160,16 +160,17 @@ def digest(folder: str | Path, *, memory_digits: int | None = 3, instance_digits
         "memory": round(math.fsum(mix["memory"] * mix["machines"]), 9),
     }
     rounded = {"memory": memory_digits, "instance counts": instance_digits}
-    parts = [f"{name} to {digits}" for name, digits in rounded.items() if digits is not None]
-    rounding = f"{' and '.join(parts)} significant digits" if parts else ""
+    rounding = " and ".join(
+        f"{name} to {digits} significant digits" for name, digits in rounded.items() if digits is not None
+    )
     given = "".join(f", {name}={value}" for name, value in options.items())
     facts: dict[str, Any] = {
         "trace": "Alibaba cluster-trace-v2017",
         "licence": "for research or study purpose",
         "attribution": "Alibaba Group, Alibaba cluster trace program, cluster-trace-v2017",
         "changes": (
-            "task groups with a request gathered into jobs, jobs into distinct shapes with their creation times; "
-            f"memory rounded to {_MEMORY_DECIMALS} decimals{', then ' + rounding if rounding else ''}; "
+            "task groups with a request gathered into jobs; jobs with the same groups made one row, with their "
+            f"creation times; memory rounded to {_MEMORY_DECIMALS} decimals{', then ' + rounding if rounding else ''}; "
             "job and task numbers, end times and states dropped; machines counted per capacity"
         ),
         "command": f"book.common.raw.alibaba2017.digest(FOLDER{given}).write('data')",
