@@ -115,7 +115,7 @@ Proof. tauto. Qed.
 Lemma absent r P y i : levels r P y -> (i < n P)%nat -> present P i = false -> y i = 0.
 Proof. intros [[Y [B _]] _] I H. specialize (Y i I); specialize (B i I); simpl in B; unfold cap in B; rewrite H in B;
   simpl in B; lra. Qed.
-(* {prop-cbdrf-scaled-si} This is the sharing incentive up to the record. *)
+(* {prop-cbdrf-scaled-si} A node has at least its credit factor times its equal split. *)
 Theorem scaled_by_record P y i : model P -> levels Scaled P y -> (i < n P)%nat -> present P i = true ->
   psi P i * (1 / number P) <= share Scaled P y i /\ (psi P i = 1 -> share Scaled P y i = share Drf P y i).
 Proof. intros M L I H. apply scaled_is_drf in L. pose proof (equal_split P y i M L I H). pose proof (factor P M i).
@@ -463,7 +463,7 @@ Proof. intros L; unfold credit_factor; apply Rmin_right. apply Rmult_le_reg_r wi
   unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra. Qed.
 Lemma div_lt x z : x < z -> x / start < z / start.
 Proof. intros L; unfold Rdiv; apply Rmult_lt_compat_r; auto. apply Rinv_0_lt_compat; auto. Qed.
-(* {thm-cbdrf-2} Part 1; credit is capped at its start. *)
+(* {thm-cbdrf-2} Part 1; credit is capped at its initial value. *)
 Theorem factor_moves c : floor <= c <= start -> (floor < c -> credit_factor (next false c) < credit_factor c) /\
   (credit_factor c < 1 -> credit_factor c < credit_factor (next true c)).
 Proof. intros [L U]. assert (R1 : floor <= next false c <= top) by (apply next_range; lra).
@@ -483,7 +483,7 @@ Proof. pose proof (credit_range ok t) as B. induction p as [|p IH]; intros H.
   - rewrite Nat.add_0_r; simpl. minmax.
   - rewrite Nat.add_succ_r; cbn [credit]. rewrite H by lia. rewrite IH by (intros; apply H; lia). rewrite S_INR.
     unfold next; rewrite Cap; unfold Rmin. repeat destruct (Rle_dec _ _); lra. Qed.
-(* {thm-cbdrf-2} Part 2; credit is counted in parts of its start. *)
+(* {thm-cbdrf-2} Part 2; credit is counted in parts of its initial value. *)
 Theorem factor_after ok t p : ((forall k, (t <= k < t + p)%nat -> ok k = false) ->
   credit_factor (credit ok (t + p)) = Rmax (floor / start) (credit_factor (credit ok t) - INR p * (down / start))) /\
   ((forall k, (t <= k < t + p)%nat -> ok k = true) -> credit_factor (credit ok (t + p)) = Rmin 1 (credit_factor (credit
@@ -514,8 +514,8 @@ Proof. intros C E E1. assert (0 <= 1 - eta') by lra. assert (0 <= 1 - eta) by lr
   - right; auto. Qed.
 End record.
 
-(* {thm-cbdrf-3} Part 3: the granted part of the DRF amount is the factor, which falls with each failure above the
-   floor. *)
+(* {thm-cbdrf-3} Part 3: the part of the DRF amount that is granted is the factor; each failure lowers it, unless it
+   is at its floor. *)
 Theorem part_falls P y P' y' i c start floor up down : model P -> model P' -> levels Scaled P y ->
   levels Scaled P' y' -> (i < n P)%nat -> (i < n P')%nat -> present P i = true -> present P' i = true -> 0 < start ->
   0 <= floor < start -> 0 < up -> 0 < down -> floor < c <= start -> psi P i = credit_factor start c ->
@@ -658,8 +658,8 @@ Proof. intros M Lv Lz D G Hg Pg. exists (y g). assert (same : ∀ i < n P, prese
       intros i I; destruct (present P i) eqn:Hi; [|lra]. pose proof (factor P M i); positive_at D i j; nra. }
     apply Rnot_lt_le; intros lt. assert (0 < y g) by nra. pose proof (Rmult_lt_compat_l _ _ _ By lt) as Up.
     assert (by_factor P j * L <= of_all P j * L) by (apply Rmult_le_compat_r; lra). lra. Qed.
-(* {lem-cbdrf-grants} With positive demands: under the capped rule all nodes in good standing have one share, which a
-   resource limits. *)
+(* {lem-cbdrf-grants} With positive demands: under the capped rule all nodes in good standing have the same share,
+   which a resource limits. *)
 Theorem capped_in_closed_form P y g : model P -> levels Capped P y -> positive P -> (g < n P)%nat ->
   present P g = true -> psi P g = 1 -> exists Lc, (∀ i < n P, present P i = true -> psi P i = 1 ->
   share Capped P y i = Lc) /\ let used j := Σ i < n P, if present P i then (if Req_EM_T (psi P i) 1 then Lc else psi P i
@@ -717,8 +717,8 @@ Proof. intros [R0 PC] F; split; simpl; auto; intros i; [intros j; apply PC|intro
 Lemma phase_model C T t : proper T -> proper_course C -> model (phase_at C T t).
 Proof. intros PT PC; apply phase_with_model; auto; intros i. pose proof (credit_of_range C T t i PT).
   destruct PT as [S0 [Tp [Fl _]]]. apply (factor_range (start T) (floor T)); lra. Qed.
-(* {thm-cbdrf-5} Over phases, a node is granted something exactly if its factor is positive; "granted nothing" is as
-   the credit counts it. *)
+(* {thm-cbdrf-5} Over phases, a node is granted something exactly if its factor is positive; "granted nothing" means
+   the same as in the rule for the credit. *)
 Theorem granted_something r P y i : model P -> levels r P y -> (r = Scaled \/ r = Weighted \/ r = Capped) ->
   (i < n P)%nat -> present P i = true -> (0 < share r P y i <-> 0 < psi P i).
 Proof. intros M L Rr I Hi. pose proof (factor P M i). pose proof (level_ge0 r P y i L I).
@@ -816,7 +816,7 @@ Proof. intros PT PC Ot More I L L'. pose proof PT as [S0 [Tp [Fl [Up Dn]]]].
   destruct (credit_by_factor T ok t i PT), (credit_by_factor T ok' t i PT).
   apply more_record; auto; [|split; [lra|apply factor_mono; auto]|lra]. apply phase_with_model; auto.
   intros; apply credit_by_factor; auto. Qed.
-(* {prop-cbdrf-monotone} Credit is capped at its start. If i complies in phase t, where it fails under ok, it is
+(* {prop-cbdrf-monotone} Credit is capped at its initial value. If i complies in phase t, where it fails under ok, it is
    granted more in the next phase. *)
 Theorem compliance_pays r C T ok ok' t i y y' : proper T -> top T = start T -> proper_course C -> (forall k h, h <> i ->
   ok' k h = ok k h) -> (∀ k < t, ok' k i = ok k i) -> ok t i = false -> ok' t i = true -> (i < nodes C)%nat ->

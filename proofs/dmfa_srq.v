@@ -314,7 +314,7 @@ Proof. intros Mo Mq R R' en em same W S Less More. destruct (binding P M e Mo R 
     - unfold needs; rewrite eq by apply G. rewrite (proj2 (hereb_here P e g)) by auto.
       unfold bundle, units in Lt; lra. }
   rewrite <- en in L at 2. lra. Qed.
-(* {lem-dmfa_srq-count} Q is another run. It cannot be that nobody has less in it and the lowest users have more. *)
+(* {lem-dmfa_srq-count} Q is another run. It cannot be that under Q nobody has less and the lowest users have more. *)
 Theorem nobody_less P Q M M' e : model P -> model Q -> runs P M -> runs Q M' -> n Q = n P -> m Q = m P ->
   (forall i, here P e i <-> here Q e i) -> pool Q e <= pool P e -> (exists i, here P e i) -> (forall i j, here P e i ->
   (j < m P)%nat -> bundle P M e i j <= bundle Q M' e i j) -> (forall i j, here P e i -> (j < m P)%nat ->
@@ -371,8 +371,8 @@ Proof. intros Mo Mq I Iq C Bef G E. pose proof (brings P Mo i (proj1 I)); pose p
   - destruct e as [|e]; [destruct I as [_ [I _]]; lia|]. simpl before in E.
     specialize (Bef e ltac:(destruct I as [_ [I _]]; lia)). pose proof (level_mono P M e (S e)
     i (Nat.le_succ_diag_r e)). unfold units in *. nra. Qed.
-(* {thm-dmfa_srq-4} {thm-dmfa_srq-late} {prop-dmfa_srq-stays} A user comes at event p' >= p, states any demand and
-   brings no more. Then it has no more true tasks. *)
+(* {thm-dmfa_srq-4} {thm-dmfa_srq-late} {prop-dmfa_srq-stays} A user comes at event p' >= p instead of p, states
+   any demand and brings at most as much. Then it has at most as many true tasks. *)
 Theorem lie_or_come_late P Q M M' i : model P -> model Q -> runs P M -> runs Q M' -> (i < n P)%nat ->
   (came P i <= came Q i)%nat -> alike P Q (came P i) -> w Q i <= w P i -> (forall e, (came Q i <= e < gone Q i)%nat ->
   pool Q e <= pool P e /\ forall h, here P e h <-> here Q e h) -> (forall h, h <> i -> w Q h = w P h /\ forall j,
@@ -470,7 +470,7 @@ Proof. intros Hl T High Still i j Hi J. pose proof (demand_ge0 P Mo i j) as D0.
     destruct (others i B) as [Wi Di]. unfold bundle, units; rewrite Wi, Di. split; [|split; [|discriminate]].
     + apply Rmult_le_compat_r; auto; apply Rmult_le_compat_l; lra.
     + intros _ E D; specialize (Lt E); apply Rmult_lt_compat_r; auto; apply Rmult_lt_compat_l; lra. Qed.
-(* {thm-dmfa_srq-coalition} {prop-dmfa_srq-stays} The members do not all gain. *)
+(* {thm-dmfa_srq-coalition} {prop-dmfa_srq-stays} The members of the coalition do not all gain. *)
 Theorem not_all_gain : (forall i, member i = true -> units P M e i < u i) -> False.
 Proof. intros All; destruct moment as [t [T [Hl [_ [High Still]]]]].
   apply (nobody_less P Q M M' t Mo Mq R1 R2 en em (here_same t) (pool_less t) (ex_intro _ l Hl)); intros i j Hi J.

@@ -88,8 +88,8 @@ Proof. intros A0 some; induction fuel as [|fuel IH]; intros s C Few C0; [lia|].
       destruct (s h); lra.
     + destruct (T i I) as [k [Kk [Ak [E M]]]]; [unfold t; destruct (Rlt_dec 0 (A q i)); tauto|]. exists k; rewrite use.
       repeat split; auto; [lra|]. intros h H Ah; specialize (M h H Ah); destruct (s h); lra. Qed.
-(* {thm-foundations-filling} Some feasible vector has a reason for everybody, as the one that progressive filling ends
-   with. *)
+(* {thm-foundations-filling} In some feasible vector each user has a reason to stop, as in the one with which
+   progressive filling ends. *)
 Theorem filling P : model P -> exists y, feasible P y /\ certified P y.
 Proof. intros M. (* the bound of user i is a resource, m + i, that only i needs *)
   set (A := fun k i => if lt_dec k (m P) then a P i k else match b P i with

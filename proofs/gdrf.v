@@ -132,8 +132,8 @@ Theorem drfh_is_efficient P L g z i : positive_demands P -> optimal P L g -> pos
   (i < n P)%nat -> z i <= g i.
 Proof. intros Po [L0 [F [Lo Hi]]] Z Le I. rewrite (levels_are_equal P L z i); auto.
   split; [auto|split; [auto|split; [|auto]]]. intros h H. specialize (Lo h H); specialize (Le h H); lra. Qed.
-(* {thm-gdrf-drfh} Part 4: under the lie x stands on the classes, and i can run y k of its true VMs on what it has on
-   class k. *)
+(* {thm-gdrf-drfh} Part 4: x is what is placed on the classes after the lie, and i can run y k of its true VMs on what
+   it has on class k. *)
 Theorem no_lie_about_demands P Q L M g g' x y i : positive_demands P -> positive_demands Q -> claims P Q i ->
   optimal P L g -> optimal Q M g' -> places Q x g' -> (i < n P)%nat -> (forall k, 0 <= y k) ->
   (forall k j, (k < K P)%nat -> (j < m P)%nat -> y k * a P i j <= x i k * a Q i j) -> (Σ k < K P, y k) <= g i.

@@ -185,8 +185,8 @@ Proof. intros M R E A L Eu Am D Lo Ls Top. pose proof (equal_up_to_one_vm P s t 
   pose proof (pos_INR (slots (s u) i)). apply Rle_trans with ((INR (slots (s u) h) - 1) * gdrf.amount m (d h));
   [rewrite Rmult_assoc; apply Rmult_le_compat_l; lra|]. apply Rle_trans with (1 := Q). apply Rmult_le_compat_l; auto.
   Qed.
-(* {prop-gdrf-shares} The bound is sharp: one VM has the shape of the cell, the other the same amount of the scarcest
-   resource q alone. *)
+(* {prop-gdrf-shares} The bound is sharp: the VM of one user has the shape of the cell, that of the other the same
+   total, all in the scarcest resource q. *)
 Theorem shares_differ m (S : nat -> R) q c : (q < m)%nat -> 0 < c -> (∀ r < m, 0 < S r) ->
   let d r := if Nat.eqb r q then c * gdrf.amount m S else 0 in let e r := c * S r in gdrf.amount m d = gdrf.amount m e
   /\ gdrf.largest m (fun r => e r / S r) c /\ gdrf.largest m (fun r => d r / S r) (gdrf.amount m S / S q * c).
@@ -199,7 +199,7 @@ Proof. intros Q C Sp d e. assert (A0 : 0 <= gdrf.amount m S) by (apply sum_ge0; 
     intros r Hr; unfold d. specialize (Sp q Q) as Sq. assert (0 <= / S q) by (apply Rlt_le, Rinv_0_lt_compat; auto).
     destruct (Nat.eqb_spec r q) as [->|]; [apply Req_le; field; lra|]. unfold Rdiv; rewrite Rmult_0_l.
     repeat apply Rmult_le_pos; lra. Qed.
-(* {thm-gdrf-envy} At t a round ends, and i is in; until u user h gets no VM more. User i could run z VMs on what h
+(* {thm-gdrf-envy} At t a round ends, and i is in; user h gets no further VM until u. User i could run z VMs on what h
    has, less one VM. *)
 Theorem no_envy_beyond_one_vm P s t u h i how m S (d : nat -> nat -> R) z : model P -> run P s -> (∀ r < m, 0 < S r) ->
   (forall i, gdrf.counts how m S (d i) (a P i)) -> round_ends (s t) -> out (s t) i = false -> (i < n P)%nat ->
@@ -217,7 +217,7 @@ Proof. intros M R Sp Am Re O I L V Ev F. rewrite Ev in F. destruct (counted P s 
   pose proof (gdrf.in_terms how m S (d i) (d h) (a P i) (a P h) _ z Sp (Am i) (Am h) (pos_INR _) F) as B.
   rewrite <- (Re i O) in Si. assert (Le : (slots (s w) i <= vms (s u) i)%nat) by lia. apply le_INR in Le.
   pose proof (proj1 M i). nra. Qed.
-(* {prop-gdrf-lie} The run under the claim is s'. Q is P, but a VM of i is larger. Both are taken up to the end of
+(* {prop-gdrf-lie} The run under the claim is s'. Q is P, but a VM of i is larger. Both runs are followed to the end of
    round t. *)
 Theorem overstating_gains_no_vm P Q s s' u u' t i m (d e : nat -> R) : model P -> model Q -> n Q = n P ->
   (forall h, h <> i -> a Q h = a P h) -> a P i = gdrf.amount m d -> a Q i = gdrf.amount m e -> (∀ r < m, d r <= e r) ->

@@ -56,7 +56,7 @@ Definition demanded (possible reached : (nat -> R) -> Prop) x := (exists z, poss
   reached x.
 (* {end} *)
 
-(* {thm-tv_drf-1} The coefficient is at least 1 exactly if of each resource no less was used than owned. *)
+(* {thm-tv_drf-1} The coefficient is at least 1 exactly if at least as much of each resource was used as owned. *)
 Theorem coefficient_1 m V O beta : (forall j, 0 <= V j) -> (forall j, 0 <= O j) -> coefficient m V O beta ->
   (at_least 1 beta <-> ∀ j < m, O j <= V j).
 Proof. intros V0 O0. destruct beta as [x|]; simpl.

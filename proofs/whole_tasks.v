@@ -36,7 +36,7 @@ Lemma refusal P x i : ~ fits P x i -> ∃ j < m P, C P j < load P x j + d P i j.
 Proof. intros N. destruct (some_or_none (m P) (C P) (fun j => load P x j + d P i j)) as [E|A]; [auto|]. destruct N.
   intros j J. apply A; auto. Qed.
 (* {lem-foundations-refused} A task of i is refused at x, and y comes later. User i could run z tasks, divided if need
-   be, on one task of h. *)
+   be, on what one task of h takes. *)
 Theorem refused_stays_refused P x y i h z : (forall g j, 0 <= d P g j) -> (forall g, (x g <= y g)%nat) ->
   feasible P y -> ~ fits P x i -> (h < n P)%nat -> (∀ j < m P, z * d P i j <= d P h j) ->
   ~ fits P y i /\ (INR (y h) - INR (x h)) * z < 1.
