@@ -305,7 +305,7 @@ def test_whole_tasks_may_miss_by_one() -> None:
     for name in ("sharing", "envy", "order", "lies"):
         assert PROPERTIES[name].check(case, uneven) is None, name
     worse = broken(lambda c: np.array([[0.0, 3.0]]), whole=True)
-    assert "on what user 1 holds less one task it could run 2" in str(PROPERTIES["envy"].check(case, worse))
+    assert "it could run 2 on what user 1 holds, without one task of it" in str(PROPERTIES["envy"].check(case, worse))
     assert "in reverse order" in str(PROPERTIES["order"].check(case, worse))
     assert props.slack(case, uneven) == pytest.approx(1 / 3)
     assert props.slack(case, ENTRANTS["drf"]) == 0

@@ -75,8 +75,8 @@ def puzzle() -> Explorable:
             states.append(
                 State(
                     shown,
-                    f"{use[1]:.4g} of {sum(brought[:k]):g} of the memory is in use"
-                    + (": more than there is. Where is the error?" if over else "."),
+                    f"{use[1]:.4g} of memory is in use, and there is {sum(brought[:k]):g}."
+                    + (" Where is the error?" if over else ""),
                 )
             )
     return Explorable(

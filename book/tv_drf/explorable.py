@@ -83,7 +83,7 @@ def puzzle() -> Explorable:
             State(
                 [
                     Panel("tasks in this period; the line is what was asked for", ran, 2.1),
-                    Panel("received so far, in parts of its own", had, 3.2),
+                    Panel("received so far, in multiples of its own part", had, 3.2),
                 ],
                 f"So far A has received {shares[0]:.3g} times its part, B {shares[1]:.3g} times. "
                 f"{' and '.join(waiting)} could use more.",
