@@ -45,6 +45,30 @@ def test_a_place_says_what_stands_there_and_whose_each_reading_is(name: str, pla
         assert row["reading"] == "letter" or row["ours"], row["id"]
 
 
+def test_every_figure_of_a_paper_is_described_as_it_is_printed() -> None:
+    """Each figure that a place names has its entry, and no number is left out."""
+    described = [tuple(name.split(".")) for name in stored.printed()]
+    for paper in stored.papers():
+        its = [int(number) for key, number in described if key == paper]
+        where = " ".join(place["where"] for place in stored.places().values() if place["paper"] == paper)
+        named = {int(one) for told in re.findall(r"Figures? (\d[\d, and]*)", where) for one in re.findall(r"\d+", told)}
+        assert its == list(range(1, len(its) + 1)), paper
+        assert named <= set(its), paper
+
+
+@pytest.mark.parametrize(("name", "entry"), stored.printed().items())
+def test_what_is_printed_is_told_in_full_and_drawn_on_a_page_of_the_paper(name: str, entry: dict[str, Any]) -> None:
+    needed = {"paper", "where", "caption", "term", "says", "curves", "states", "inferred", "unknown", "drawn"}
+    assert needed <= entry.keys() <= needed | {"x", "y"}
+    assert entry["says"].endswith(".")
+    assert entry["curves"] == list(dict.fromkeys(entry["curves"])) != []
+    assert re.search(rf"[图\s]{name.split('.')[1]}\D", entry["caption"])
+    assert ("x" in entry) == ("y" in entry)  # a diagram, or an algorithm, has no axes
+    assert set(entry["inferred"]) <= {"x", "y", "curves"} & entry.keys()
+    pages = "".join(page.read_text("utf8") for page in (ROOT / "book" / entry["paper"]).glob("*.md"))
+    assert len(re.findall(rf"^(?::label|    name): {entry['drawn']}$", pages, re.MULTILINE)) == 1
+
+
 def test_what_is_true_instead_stands_where_it_is_needed_and_rests_on_what_holds() -> None:
     found, frame = dict(zip(ROWS["id"], ROWS["verdict"], strict=True)), stored.statements(ROWS)
     listed = {one for its in errata.wrong(frame) for one in its["place"]}

@@ -17,7 +17,7 @@ from book.common.claims.registry import COLUMNS, FULL, QUICK, Claim, Effort, cla
 from fairbook.errors import InvalidInput
 from fairbook.progress import bar
 
-__all__ = ["JUDGES", "anchor", "document", "ledger", "papers", "placed", "places", "rows", "statements"]
+__all__ = ["JUDGES", "anchor", "document", "ledger", "papers", "placed", "places", "printed", "rows", "statements"]
 
 #: Readings that judge a paper: what its words say, and what they can bear in its favour. The third is ``ours``.
 JUDGES = ("letter", "charitable")
@@ -38,6 +38,22 @@ def places() -> dict[str, dict[str, Any]]:
         f"{key}.{name}": {"paper": key, "apart": facts.get("apart", "")} | place
         for key, facts in papers().items()
         for name, place in facts.get("places", {}).items()
+    }
+
+
+def printed() -> dict[str, dict[str, Any]]:
+    """Give the figures of all papers as they are printed, each under ``paper.number``, and our figure that draws each.
+
+    The texts at hand have captions and no pictures. So an entry has what caption and prose say: ``where``, the
+    ``caption`` and the decisive words (``term``) in the original, and what they mean (``says``); the axes ``x`` and
+    ``y`` and all ``curves``, in the words that our drawing has for them; the numbers that it ``states``; which of
+    these are ``inferred``, because the text is silent, and what stays ``unknown``. ``drawn`` is the label of the
+    figure, or algorithm, on a page of the paper.
+    """
+    return {
+        f"{key}.{number}": {"paper": key, "states": [], "inferred": [], "unknown": ""} | entry
+        for key, facts in papers().items()
+        for number, entry in facts.get("printed", {}).items()
     }
 
 
