@@ -30,6 +30,10 @@ class Mechanism(NamedTuple):
         How it is computed.
     module : str
         Below ``fairbook.mechanisms``.
+    weights : {"parts", "amounts"} or None
+        Parts of their sum, whatever that is; or amounts that users bring. None: everyone has the same.
+    in_order : bool
+        Whether it matters who comes first in the table: in time, or where users tie.
     online : str or None
         The stateful form in ``fairbook``, if there is one.
     """
@@ -40,6 +44,8 @@ class Mechanism(NamedTuple):
     about: str
     engine: str
     module: str
+    weights: Literal["parts", "amounts"] | None
+    in_order: bool
     online: str | None = None
 
     def _loaded(self, name: str) -> Callable[..., Any]:
@@ -81,7 +87,16 @@ _TASKS = "whole tasks one by one, compiled"
 registry: dict[str, Mechanism] = {
     row.name: row
     for row in (
-        Mechanism("drf", "DRF", "pool", "weighted dominant resource fairness, divisible tasks", _FILLING, "drf"),
+        Mechanism(
+            "drf",
+            "DRF",
+            "pool",
+            "weighted dominant resource fairness, divisible tasks",
+            _FILLING,
+            "drf",
+            "parts",
+            in_order=False,
+        ),
         Mechanism(
             "drf_by_task",
             "DRF, task by task",
@@ -89,6 +104,8 @@ registry: dict[str, Mechanism] = {
             "the same in whole tasks, one at a time",
             "a heap of levels",
             "drf",
+            "parts",
+            in_order=True,
         ),
         Mechanism(
             "sequential_minmax",
@@ -97,6 +114,8 @@ registry: dict[str, Mechanism] = {
             "whole tasks, each to whom stands lowest after it: sharing incentive, envy up to a task",
             "a heap of levels",
             "sequential_minmax",
+            "parts",
+            in_order=True,
         ),
         Mechanism(
             "dmfa_srq",
@@ -105,10 +124,19 @@ registry: dict[str, Mechanism] = {
             "users arrive in the order of the file, bring their weight, lose nothing",
             _STACK,
             "dmfa_srq",
-            "DmfaSrq",
+            "amounts",
+            in_order=True,
+            online="DmfaSrq",
         ),
         Mechanism(
-            "dynamic_drf", "dynamic DRF", "arrivals", "the same with an equal part for everyone", _STACK, "dynamic_drf"
+            "dynamic_drf",
+            "dynamic DRF",
+            "arrivals",
+            "the same with an equal part for everyone",
+            _STACK,
+            "dynamic_drf",
+            None,
+            in_order=True,
         ),
         Mechanism(
             "static_optimum",
@@ -117,6 +145,8 @@ registry: dict[str, Mechanism] = {
             "everything shared out anew at each arrival",
             "a closed form",
             "dmfa_srq",
+            "amounts",
+            in_order=True,
         ),
         Mechanism(
             "cbdrf",
@@ -125,7 +155,9 @@ registry: dict[str, Mechanism] = {
             "DRF scaled by a credit that falls where a user does not release what it was granted",
             _FILLING,
             "cbdrf",
-            "CbDrf",
+            None,
+            in_order=False,
+            online="CbDrf",
         ),
         Mechanism(
             "karma",
@@ -134,7 +166,9 @@ registry: dict[str, Mechanism] = {
             "who takes less than its guarantee earns credit, and borrows with it later",
             "progressive filling, each from a moment of its own",
             "karma",
-            "Karma",
+            None,
+            in_order=False,
+            online="Karma",
         ),
         Mechanism(
             "tv_drf",
@@ -143,6 +177,8 @@ registry: dict[str, Mechanism] = {
             "users bring parts of machines, and fairness remembers earlier periods",
             "whole tasks one by one, compiled; or the fluid optimum",
             "tv_drf",
+            "parts",
+            in_order=True,
         ),
         Mechanism(
             "gdrf",
@@ -151,6 +187,8 @@ registry: dict[str, Mechanism] = {
             "global dominant resource fairness: rounds, machines of the user's type, fairness value f (GDRF, 2016)",
             _TASKS,
             "gdrf",
+            None,
+            in_order=True,
         ),
         Mechanism(
             "drfh",
@@ -159,6 +197,8 @@ registry: dict[str, Mechanism] = {
             "lowest dominant share of all machines first; best fit, first fit, or the fluid optimum",
             _TASKS + "; a linear program where fluid",
             "drfh",
+            "parts",
+            in_order=True,
         ),
         Mechanism(
             "mdrf",
@@ -167,9 +207,18 @@ registry: dict[str, Mechanism] = {
             "lowest dominant share first, best suited machine: a stand-in for MDRF",
             _TASKS,
             "mdrf",
+            None,
+            in_order=True,
         ),
         Mechanism(
-            "per_server_drf", "DRF per server", "machines", "DRF on each machine by itself", _TASKS, "per_server_drf"
+            "per_server_drf",
+            "DRF per server",
+            "machines",
+            "DRF on each machine by itself",
+            _TASKS,
+            "per_server_drf",
+            "parts",
+            in_order=True,
         ),
         Mechanism(
             "virtual_cluster",
@@ -178,7 +227,9 @@ registry: dict[str, Mechanism] = {
             "virtual clusters on physical ones: the largest least fraction of what is wanted",
             "branch and bound, or list rules",
             "virtual_cluster",
-            "VirtualClusterPool",
+            None,
+            in_order=True,
+            online="VirtualClusterPool",
         ),
     )
 }
