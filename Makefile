@@ -25,12 +25,13 @@ ENGINE_TRIES ?= 1000
 OLD ?= HEAD
 WORKERS ?= auto
 VENV := .venv
+NEXT := .venv-next
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install -q --disable-pip-version-check
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 
-.PHONY: help setup book page lab pdf test quick proofs fresh fuzz bench execute results compare lock lint package bump clean
+.PHONY: help setup book next page lab pdf test quick proofs fresh fuzz bench execute results compare lock lint package bump clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -64,8 +65,22 @@ book: $(READY)  ## build the HTML book: _build/html/index.html
 	$(PY) tools/build_book.py
 	@echo "open $(CURDIR)/_build/html/index.html"
 
+# What holds when no release of Jupyter Book 1 installs any more: plain Sphinx, on the settings that it made of
+# _config.yml. The pages must say the same.
+next: book $(NEXT)/.ready  ## build the book with the newest Sphinx and themes as well: _build/next/index.html
+	$(NEXT)/bin/jupyter-book config sphinx .
+	PYTHONPATH=tools $(NEXT)/bin/sphinx-build -q -a -E -W -n --keep-going . _build/next
+	$(PY) tools/same_words.py _build/html _build/next
+
+# Their newest releases of today, held back by nothing but each other.
+$(NEXT)/.ready: tools/newest.txt pyproject.toml $(LOCKED)
+	$(PY) -m uv venv -q --clear --python $(PY) $(NEXT)
+	$(PY) -m uv pip install -q --upgrade --python $(NEXT) --overrides tools/newest.txt -e '.[sweeps,book]'
+	@touch $@
+
 page: $(READY)  ## bring one page of a book that was built up to date, in seconds: make page PAGE=gdrf/story
 	@test -f "book/$(PAGE).md" || { echo "there is no book/$(PAGE).md; for example: make page PAGE=gdrf/story" >&2; exit 2; }
+	@test -f _build/html/index.html || { echo "there is no book yet that the page could be put into; first: make book" >&2; exit 2; }
 	$(PY) tools/execute.py --text $(PAGE)
 	$(PY) tools/build_book.py --page $(PAGE)
 
@@ -122,6 +137,6 @@ bump: $(READY)  ## write a new version everywhere: make bump VERSION=0.2.0 [RELE
 	$(PY) tools/bump.py $(VERSION) $(RELEASED)
 	@rm -f $(READY)
 
-clean:  ## remove builds and caches; keeps .venv/ and the stored results
-	rm -rf _build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+clean:  ## remove builds and caches; keeps .venv/, .venv-next/ and the stored results
+	rm -rf _build build dist conf.py .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -print0 | xargs -0 rm -rf

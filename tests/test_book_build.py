@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.conftest import ROOT, Book, toc_files
+from tools.accessible_pages import mend
 
 pytestmark = pytest.mark.book
 
@@ -40,6 +41,13 @@ def test_nothing_is_loaded_from_elsewhere(book: Book) -> None:
     pages = sorted(book.html.rglob("*.html"))
     assert pages
     assert {str(page): found for page in pages if (found := outside(page.read_text("utf8")))} == {}
+
+
+@pytest.mark.parametrize("page", ["genindex", "book/code"])
+def test_a_page_that_was_mended_is_not_mended_again(page: str, book: Book) -> None:
+    """`make page` leaves the other pages as they were."""
+    text = (book.html / f"{page}.html").read_text("utf8")
+    assert mend(text) == text
 
 
 def test_licences_are_on_every_page(book: Book) -> None:

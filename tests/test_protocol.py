@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import pickle
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,18 @@ def test_results_have_one_core(name: str) -> None:
     assert json.loads(json.dumps(told, allow_nan=False)) == told
     assert told["users"] == USERS
     assert told["use"] == np.asarray(result.use).tolist()
+
+
+@pytest.mark.parametrize("name", registry)
+def test_results_are_equal_by_their_numbers_and_names(name: str) -> None:
+    given, call = data(name), registry[name].function
+    first, frames = next(iter(given.items()))
+    changes = (lambda one: one * 2, lambda one: one.rename({"ann": "amy"}))
+    others = [[change(one) for one in frames] if isinstance(frames, list) else change(frames) for change in changes]
+    result, again = call(**given), pickle.loads(pickle.dumps(call(**given)))
+    assert again == result
+    assert hash(again) == hash(result)
+    assert result not in [*(call(**{**given, first: other}) for other in others), "another"]
 
 
 @pytest.mark.parametrize("name", [name for name, row in registry.items() if row.kind != "clusters"])

@@ -61,7 +61,7 @@ def mend_table(table: str, head: str) -> str:
     assert opening
     start = opening[0]
     if 'class="indextable' in start:
-        return table.replace("<table", '<table role="presentation"', 1)
+        return table if "role=" in start else table.replace("<table", '<table role="presentation"', 1)
     body = re.sub(
         r"<thead\b.*?</thead>",
         lambda part: re.sub(r"<th(?![\w-])(?![^>]*\bscope=)", '<th scope="col"', part[0]),
@@ -69,14 +69,14 @@ def mend_table(table: str, head: str) -> str:
         flags=re.DOTALL,
     )
     body = re.sub(r"<th(?![\w-])(?![^>]*\bscope=)", '<th scope="row"', body)
-    body = CODE.sub(lambda code: re.sub(r"((?<=\w)[/_:]+|(?<=\w{3})\.)(?=\w)", r"\1<wbr>", code[0]), body)
+    body = CODE.sub(lambda code: re.sub(r"((?<=\w)[/_:]+|(?<=\w{3})\.)(?=[^\W_])", r"\1<wbr>", code[0]), body)
     if "<caption" not in body and "aria-label" not in start and head:
         start = f'{start[:-1]} aria-label="Table: {head}">'
     return start + body
 
 
 def mend(page: str) -> str:
-    """Return the HTML of a page with its tables, ids and navigations mended.
+    """Return the HTML of a page with its tables, ids and navigations mended; what is mended stays as it is.
 
     Examples
     --------

@@ -142,10 +142,10 @@ def read_source(app: Any, docname: str, source: list[str]) -> None:
     source[0] = source[0].replace(BLOCK, commands()) if BLOCK in source[0] else source[0]
 
 
-def shown_signature(app: Any, what: str, name: str, obj: Any, *_: Any) -> tuple[str, str] | None:
+def shown_signature(app: Any, what: str, name: str, obj: Any, _: Any, args: str | None, *__: Any) -> Any:
     """Leave out signatures that say nothing: those of exceptions without their own, and of protocols."""
     silent = what == "exception" and "__init__" not in vars(obj)
-    return ("", "") if silent or (what == "class" and getattr(obj, "_is_protocol", False)) else None
+    return ("", "") if args and (silent or (what == "class" and getattr(obj, "_is_protocol", False))) else None
 
 
 def skipped(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
@@ -185,7 +185,8 @@ def resolve(app: Any, env: Any, node: Any, content: Any) -> Any:
 
 def setup(app: Any) -> dict[str, Any]:
     """Register with Sphinx."""
-    write(Path(app.srcdir) / "book" / "api")
+    if not app.tags.has("page"):  # else its pages stay as they were
+        write(Path(app.srcdir) / "book" / "api")
     for extension in ("sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"):
         app.setup_extension(extension)
     app.config.autosummary_generate = False

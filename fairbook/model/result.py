@@ -48,6 +48,13 @@ class Result:
         """Give one line that says what it is, and the first and last rows of ``to_frame()``: at most 12 lines."""
         return f"{self._title()}\n{self.to_frame().to_string(max_rows=8, max_cols=7, float_format='{:.6g}'.format)}"
 
+    def __eq__(self, other: object) -> bool:
+        """Say whether both are of one kind with the same numbers and names, digit for digit; NaN is as NaN."""
+        return _same(self, other) if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.users))
+
     def _repr_html_(self) -> str:
         """Show it in a notebook as a table."""
         table = self.to_frame().to_html(max_rows=20, float_format="{:.6g}".format, border=0)
@@ -109,6 +116,17 @@ def _stored(result: Any) -> dict[str, Any]:
         elif not one.name.startswith("named_") and not callable(value):
             told[one.name] = plain(value)
     return told
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Compare two values of a field; functions, which say only how to judge, are not compared."""
+    if type(one) is not type(other):
+        return False
+    if is_dataclass(one):
+        return all(_same(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    return callable(one) or bool(one == other) or bool(one != one and other != other)
 
 
 def plain(value: Any) -> Any:
