@@ -1,18 +1,25 @@
-"""Progress bars on stderr, which are an extra: without the package tqdm nothing is drawn."""
+"""Progress on stderr: bars of the package tqdm, which is an extra; without it lines that count, once it takes long."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Self
 
 from fairbook.errors import InvalidInput
 
+#: Seconds after which a call that goes on says so, and says so again.
+LONG = 2.0
 
-class _NoBar(list[Any]):
-    """What stands in for a bar: the items, and calls that do nothing."""
 
-    n = 0
+class _Lines:
+    """What stands in for a bar: the items, and every two seconds a line on stderr with how many are done, if shown."""
+
+    def __init__(self, items: Iterable[Any], shown: bool, desc: str = "", unit: str = " done", **_: Any) -> None:
+        self.items, self.shown, self.what, self.unit = items, shown, desc, unit
+        self.n, self.told = 0, time.monotonic()
 
     def __enter__(self) -> Self:
         return self
@@ -20,12 +27,21 @@ class _NoBar(list[Any]):
     def __exit__(self, *_: object) -> None:
         """Leave errors alone."""
 
+    def __iter__(self) -> Iterator[Any]:
+        for item in self.items:
+            yield item
+            self.update(1)
+
     def update(self, n: int) -> None:
-        """Draw nothing."""
+        """Count what was done, and say it if nothing was said for long."""
+        self.n += n
+        if self.shown and sys.stderr is not None and time.monotonic() - self.told >= LONG:
+            print(f"{self.what}: {self.n}{self.unit}", file=sys.stderr, flush=True)
+            self.told = time.monotonic()
 
 
 def bar(items: Iterable[Any] | None = None, *, shown: bool, **how: Any) -> Any:
-    """Give the items under a bar of tqdm, where one is to be shown and the package is there (extra ``sweeps``).
+    """Give the items under a bar of tqdm (extra ``sweeps``), or with lines that count where that is not installed.
 
     Examples
     --------
@@ -39,4 +55,4 @@ def bar(items: Iterable[Any] | None = None, *, shown: bool, **how: Any) -> Any:
             from tqdm import tqdm
 
             return tqdm(items, **how)
-    return _NoBar(items or ())
+    return _Lines(items if items is not None else (), shown, **how)

@@ -48,7 +48,7 @@ def sweep(
         Processes. Default: what ``joblib.parallel_config`` says around the call, and without it this process alone.
         With 1 everything happens in this process, whatever is configured.
     progress : bool
-        Whether to draw a bar on stderr, which moves as results come in; there is none without the package tqdm.
+        Whether to draw a bar on stderr, which moves as results come in; lines that count without the package tqdm.
     label : str
         Its name.
 

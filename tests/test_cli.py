@@ -29,7 +29,8 @@ def child(*arguments: str, **how: Any) -> subprocess.Popen[bytes]:
     )
 
 
-def test_version_help_and_examples() -> None:
+def test_version_help_and_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert run("--version") == (0, f"fairbook {fb.__version__}\n", "")
     assert run() == run("--help")
     top, *commands = parsers(cli.make_parser())
@@ -37,6 +38,7 @@ def test_version_help_and_examples() -> None:
     for parser in (top, *commands):
         code, text, err = run(*parser.prog.split()[1:], "--help")
         assert (code, err) == (0, "")
+        assert max(map(len, text.splitlines())) <= 80
         examples = re.findall(r"(?<!\()fairbook [^|>)#\n]+", (parser.epilog or "").partition("exit codes")[0])
         assert examples
         assert all(line in text and top.parse_args(shlex.split(line)[1:]).run for line in examples)

@@ -39,7 +39,10 @@ def test_bar_and_processes_are_extras(monkeypatch: pytest.MonkeyPatch, capsys: p
     monkeypatch.setitem(sys.modules, "tqdm", None)
     monkeypatch.setitem(sys.modules, "joblib", None)
     assert sweep(abs, [1, 2], workers=1, progress=True) == sweep(abs, [-1, -2]) == [1, 2]
-    assert not capsys.readouterr().err
+    assert not capsys.readouterr().err  # it was not long
+    monkeypatch.setattr("fairbook.progress.LONG", 0.0)
+    assert sweep(abs, [1, 2], label="some label", progress=True) == sweep(abs, [-1, -2]) == [1, 2]
+    assert capsys.readouterr().err == "some label: 1 done\nsome label: 2 done\n"
     with pytest.raises(MissingDependency, match=r"pip install 'fairbook\[sweeps\]'"):
         sweep(abs, [1], workers=2)
 

@@ -37,7 +37,9 @@ def make_parser() -> argparse.ArgumentParser:
   fairbook allocate teams.csv --capacity cpu=400 memory=1600 gpu=16 --explain
   fairbook allocate teams.csv --machines nodes.csv --placement --verify
 
-exit codes: 0 fine; 1 a check came out negative; 2 error, in one line on stderr; 130 Ctrl-C""",
+exit codes:
+  0 fine; 1 a check came out negative; 2 error, in one line on stderr;
+  130 Ctrl-C""",
     )
     parser.add_argument("--version", action="version", version=f"fairbook {fairbook.__version__}")
     parser.set_defaults(run=_help)
