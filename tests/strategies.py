@@ -118,18 +118,9 @@ def naive_by_task(case: Instance, stuck: Stuck) -> list[int]:
     )[0]
 
 
-def over_periods(
-    demands: Any, tasks: Any, machines: Any, contributions: Any, placement: Any = None, order: int = 0, **options: Any
-) -> SimpleNamespace:
-    """Run the rule of TV-DRF in fractions, following a placement (T, n, K) where exactly tied; fields as in a run.
-
-    A placement does not tell in which order its tasks were placed: ``order`` counts through some, at random but for 0.
-    """
+def over_periods(demands: Any, tasks: Any, machines: Any, contributions: Any, **options: Any) -> SimpleNamespace:
+    """Run the rule of TV-DRF in fractions; fields as in a run."""
     data = [as_fractions(one, "what is given") for one in (demands, tasks, machines, contributions)]
-    if placement is not None:
-        pairs = [np.argwhere(one).repeat(one[one > 0], axis=0) for one in np.asarray(placement)]
-        pairs = [np.random.default_rng(order).permutation(one) for one in pairs] if order else pairs
-        options["prefer"] = [[(int(i), int(k)) for i, k in one] for one in pairs]
     run = tv_drf_rule(*data, **options)
     used, owned = (np.cumsum(one, axis=0) if options.get("memory", True) else one for one in (run.amounts, run.alone))
     betas = [[sharing_coefficient(*both) for both in zip(*rows, strict=True)] for rows in zip(used, owned, strict=True)]

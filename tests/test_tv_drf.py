@@ -83,7 +83,6 @@ def agrees(run: TvDrfRun) -> None:
         run.max_tasks.tolist(),
         run.machines.tolist(),
         run.contributions.tolist(),
-        run.placement,
         alone=run.reading,
         unserved="waits" if run.waits else "expires",
     )

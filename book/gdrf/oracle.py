@@ -40,8 +40,7 @@ class ExactPlacement(NamedTuple):
 def _exactly(rule: Callable[..., Any], *data: Any, seed: int | None = None, **how: Any) -> ExactPlacement:
     """Run a rule of the library on demands, machines, counts, bounds and weights in fractions.
 
-    A seed is that of the lots: ``default_rng(seed)`` permutes the users, then the resources. ``prefer`` is a placement
-    to follow where machines that are not alike are exactly tied: to judge floats, which may see such ties otherwise.
+    A seed is that of the lots: ``default_rng(seed)`` permutes the users, then the resources.
     """
     cell = exact_cell(*data)
     if seed is not None:
@@ -56,7 +55,7 @@ def _exactly(rule: Callable[..., Any], *data: Any, seed: int | None = None, **ho
 def exact_gdrf(
     demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, seed: int = 0, **how: Any
 ) -> ExactPlacement:
-    """Run the rule of GDRF in fractions, T^w compared exactly; ``how``: readings as for ``fairbook.gdrf``, ``prefer``.
+    """Run the rule of GDRF in fractions, T^w compared exactly; ``how``: readings as for ``fairbook.gdrf``.
 
     Floats count at face value; VMs fit exactly or not at all. The user of the first resource takes the machine of its
     type first, then the other one.
@@ -70,7 +69,7 @@ def exact_gdrf(
 def exact_drfh(
     demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, weights: Any = None, **how: Any
 ) -> ExactPlacement:
-    """Run the rule of DRFH in fractions; ``how``: ``method``, ``prefer``.
+    """Run the rule of DRFH in fractions; ``how``: ``method``.
 
     >>> exact_drfh([[1, 2], [2, 1]], [[4, 2], [2, 4]]).placed
     [(0, 1), (1, 0), (0, 1), (1, 0)]
@@ -94,7 +93,7 @@ def exact_per_server(
 def exact_mdrf(
     demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None, *, seed: int = 0, **how: Any
 ) -> ExactPlacement:
-    """Run the rule of the stand-in for MDRF in fractions, entropies compared exactly; ``how``: ``reading``, ``prefer``.
+    """Run the rule of the stand-in for MDRF in fractions, entropies compared exactly; ``how``: ``reading``.
 
     >>> exact_mdrf([[1, 2]], [[4, 2], [2, 4]]).placed
     [(0, 1), (0, 1), (0, 0)]

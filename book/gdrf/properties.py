@@ -153,10 +153,10 @@ Rule = Callable[..., Outcome]
 def _by(engine: Callable[..., Placement], judge: Callable[..., Any], seeded: bool, **reading: Any) -> Rule:
     seed = {"seed": 0} if seeded else {}
 
-    def run(case: Case, exact: bool, prefer: Sequence[tuple[int, int]] = ()) -> Outcome:
+    def run(case: Case, exact: bool) -> Outcome:
         if exact:
             bounds = None if case.max_tasks is None else list(case.max_tasks)
-            found = judge(case.demands, case.machines, max_tasks=bounds, prefer=prefer, **seed, **reading)
+            found = judge(case.demands, case.machines, max_tasks=bounds, **seed, **reading)
             return Outcome.of(case, found.placed)
         bounds = None if case.max_tasks is None else [np.inf if b is None else float(b) for b in case.max_tasks]
         floats = [[[float(x) for x in row] for row in rows] for rows in (case.demands, case.machines)]
@@ -449,16 +449,9 @@ def printed_algorithm(case: Case, zero_to_zero: int) -> Outcome:
 # ------------------------------------------------------------------------------------------------- engine and judge
 
 
-def compare_with_judge(rule: Rule, case: Case) -> str:
-    """Say how the engine's placement compares with the judge's: "same", "tie" or "other".
-
-    "tie": the judge places the same if, where machines are exactly equal in what they are chosen by, it takes the one
-    that the engine took and not the one with the lowest number. Floats may see such an equality as a difference.
-    """
-    engine = rule(case, False)
-    if engine == rule(case, True):
-        return "same"
-    return "tie" if engine == rule(case, True, engine.placed) else "other"
+def places_as_judged(rule: Rule, case: Case) -> bool:
+    """Tell whether the engine places each task where the judge does."""
+    return rule(case, False) == rule(case, True)
 
 
 # ------------------------------------------------------------------------------------------------------- divisible

@@ -24,8 +24,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
+from fairbook.filling import fill_by_rate
 from fairbook.kernels import INSIDE, kernel
-from fairbook.mechanisms.drf import fill_bounded
 from fairbook.mechanisms.readings import Engine, Grant, Held, Penalty, Ratio
 from fairbook.model.allocation import Allocation
 from fairbook.model.exact import fractions
@@ -35,6 +35,7 @@ from fairbook.model.inputs import (
     LARGEST,
     NOTHING,
     OWN,
+    TIED,
     Array,
     FloatArray,
     Names,
@@ -155,7 +156,7 @@ def alone_in(demands: Array, pool: Array) -> tuple[Array, Array]:
 def fill(demands: Array, rate: Array, pool: Array, cap: Array) -> Any:
     """DRF of ``rate`` tasks for each unit of level, up to the levels ``cap``: tasks, what stops each, how far apart."""
     levels, stops = 0 * rate, np.zeros(len(rate), np.int64)
-    apart = fill_bounded(demands, rate, pool, cap, np.argsort(cap, kind="mergesort"), levels, stops)
+    apart = fill_by_rate(demands, rate, pool, cap, levels, stops)
     return levels * rate, stops, apart
 
 
@@ -191,7 +192,8 @@ def one_ratio(released: Array, demand: Array, capacities: Array, how: str) -> An
     if len(released) == 1:
         return released[0]
     if how == "dominant":
-        return released[np.argmax(demand / capacities)]
+        share = demand / capacities
+        return released[np.argmax(share >= share.max() * (1 - TIED))]  # the first of those that are tied
     each = released[np.flatnonzero(demand > 0)]
     return each.min() if how == "least" else sum(each) / len(each)
 

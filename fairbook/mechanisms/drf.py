@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.kernels import kernel
-from fairbook.mechanisms.engines.whole_tasks import TIED, check_count, serve
+from fairbook.filling import fill_by_rate
+from fairbook.mechanisms.engines.whole_tasks import check_count, serve
 from fairbook.mechanisms.readings import Engine, Stuck
 from fairbook.model.allocation import Allocation
 from fairbook.model.exact import by_rule
@@ -27,6 +27,7 @@ from fairbook.model.inputs import (
     FITS,
     NOTHING,
     OWN,
+    TIED,
     FloatArray,
     as_capacities,
     as_demands,
@@ -41,69 +42,10 @@ from fairbook.model.instance import takes_instance
 __all__ = ["drf", "drf_by_task", "drf_by_task_rule", "drf_rule"]
 
 
-def _rounds(demands: FloatArray, *_: Any) -> float:
-    """Steps of progressive filling: m rounds over all demands."""
-    return demands.size * demands.shape[1]
-
-
-@kernel(_rounds)
-def fill_bounded(
-    demands: Any, rate: Any, capacities: Any, cap: Any, order: NDArray[np.int64], levels: Any, stops: NDArray[np.int64]
-) -> Any:
-    """Fill progressively (Ghodsi et al. 2011, section 4), with numbers of any kind.
-
-    All levels rise together. A resource that is used up stops everyone who needs it, a user's own bound stops that
-    user (-1); the others go on. ``rate`` (n,) are tasks for each unit of level, ``cap`` (n,) the levels at which bounds
-    stop users, inf for none, and ``order`` sorts these. ``levels`` (n,) and ``stops`` (n,) are filled in.
-
-    What all who still rise need is added up from the far end rather than by subtraction: users with large weights that
-    have stopped leave no rounding error behind. Returns how far apart users are who share a resource.
-    """
-    n, m = demands.shape
-    need = demands * rate.reshape(n, 1)
-    growth = np.zeros((n + 1, m), demands.dtype)  # of all who still rise, from a place in the order on
-    left, level, first = capacities.copy(), 0 * rate[0], 0
-    stops[:] = NOTHING
-    while first < n:
-        for place in range(n - 1, first - 1, -1):
-            i = order[place]
-            for j in range(m):
-                growth[place, j] = growth[place + 1, j] + (need[i, j] if stops[i] == NOTHING else 0)
-        while first < n:  # bounds stop users for as long as no resource runs out
-            i = order[first]
-            if stops[i] == NOTHING:
-                step = cap[i] - level
-                if step == np.inf or (growth[first] * step > left).any():
-                    break
-                left = left - growth[first] * step
-                level = levels[i] = cap[i]
-                stops[i] = OWN
-            first += 1
-        rises = growth[first]
-        if not rises.any():
-            break
-        step = min([left[j] / rises[j] for j in range(m) if rises[j] > 0])
-        level += step
-        for j in range(m):
-            if rises[j] > 0:  # the resource that sets the step is empty by definition, not up to rounding
-                left[j] = 0 if left[j] / rises[j] <= step else left[j] - rises[j] * step
-        for place in range(first, n):
-            i = order[place]
-            for j in range(m):
-                if stops[i] == NOTHING and need[i, j] > 0 and left[j] == 0:
-                    levels[i], stops[i] = level, j
-    apart = 1.0
-    for j in range(m):
-        parts = need[:, j][need[:, j] > 0]
-        if len(parts) > 0:
-            apart = max(apart, parts.max() / parts.min())
-    return apart
-
-
 def drf_rule(
     demands: Any, *, weights: Any = None, capacities: Any = None, max_tasks: Any = None
 ) -> tuple[list[Any], list[int]]:
-    """Progressive filling in numbers of any kind: tasks, and what stops each user (``fill_bounded``).
+    """Progressive filling in numbers of any kind: tasks, and what stops each user (:mod:`fairbook.filling`).
 
     A bound that is None is none. By hand: 9 CPUs, 18 GB. At level 2/3 three tasks of (1, 4) and two of (3, 1) use up
     the CPUs.
@@ -122,7 +64,7 @@ def drf_rule(
     bounds = max_tasks or [None] * n
     cap = np.array([np.inf if most is None else most / x for most, x in zip(bounds, rate, strict=True)], dtype=object)
     levels, stops = np.empty(n, dtype=object), np.empty(n, dtype=np.int64)
-    fill_bounded(needs, rate, pool, cap, np.argsort(cap, kind="stable"), levels, stops)
+    fill_by_rate(needs, rate, pool, cap, levels, stops)
     ends = zip(bounds, levels, rate, stops.tolist(), strict=True)
     return [most if j == OWN else level * x for most, level, x, j in ends], stops.tolist()
 
@@ -221,7 +163,7 @@ def drf(
 
     Notes
     -----
-    Cost O(n m) per resource that runs out, so at most O(n m^2); with bounds O(n log n + n m^2).
+    Cost O(n m) per resource that runs out, expected, so at most O(n m^2).
     Ties: a user whose bound and resource end at the same level is stopped by the bound; of two resources
     that end together, the one with the smaller index is named, or the other where rounding puts it first.
     What heavy users leave of a resource is a difference of large numbers, and a light user may live on it: doubles keep
@@ -256,7 +198,7 @@ def drf(
     else:
         rate = scaled / share.max(axis=1) if raw.ndim == 1 else 1 / (share / scaled).max(axis=1)
         cap, levels, stops = bounds / rate, np.empty(n), np.empty(n, dtype=np.int64)
-        check_apart(fill_bounded(values, rate, pool, cap, np.argsort(cap, kind="stable"), levels, stops))
+        check_apart(fill_by_rate(values, rate, pool, cap, levels, stops))
         tasks = np.where(stops == OWN, bounds, np.minimum(levels * rate, bounds))
     return Allocation(tasks, values, scaled, pool, bounds, stops, *names, given_weights=raw, exact=exact_fill)
 

@@ -15,22 +15,23 @@ resource" measures; what the type of a machine is and what happens if none of th
 the VM at hand, and what 0^0 is on an empty machine.
 
 The engine (``engines/placing.py``) keeps users and machines in tournaments where the rule looks at all of them. Their
-winners are those of a look at all, so both place the same VMs; in doubles what ties by chance may be seen as no tie.
+winners are those of a look at all, so both place the same VMs. What lies within 1e-12 of each other is tied for both:
+amounts that are equal on paper are not in doubles (three times 0.1 is not 0.3).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.mechanisms.engines.placing import fill
-from fairbook.mechanisms.machines import Machines, as_arguments, as_placement, logarithm, wants_more
+from fairbook.mechanisms.machines import Machines, as_arguments, as_placement, logarithm, lowest, ranks, wants_more
 from fairbook.mechanisms.readings import Engine, GdrfChoice, Least, MachineType, Match, Queue
 from fairbook.model.exact import by_rule
-from fairbook.model.inputs import FloatArray, as_whole, check_switch
+from fairbook.model.inputs import TIED, as_whole, check_switch
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Cell, Placement, as_cell
 
@@ -50,7 +51,6 @@ def gdrf_rule(
     choice: GdrfChoice = "fairness",
     queue: Queue = "rounds",
     power: Callable[[Any], Any] = logarithm,
-    prefer: Sequence[tuple[int, int]] = (),
     near: Any = 0,
 ) -> list[tuple[int, int]]:
     """Algorithms 1 to 3 of the GDRF paper: (user, machine) of each task, in order; numbers of any kind.
@@ -63,11 +63,11 @@ def gdrf_rule(
     >>> gdrf_rule([[F(2), F(1)], [F(1), F(2)]], [[F(4), F(2)], [F(2), F(4)]], max_tasks=[2, 1])
     [(0, 0), (1, 1), (0, 0)]
     """
-    stand = Machines(demands, machines, machine_counts, near, prefer)
+    stand = Machines(demands, machines, machine_counts, near)
     n, m = len(demands), len(demands[0])
     lot_users, lot_resources = lots or (range(n), range(m))
     # Algorithm 1
-    gdrs, rank = [max(row) for row in stand.shares], ranking(stand.shares, lot_users)
+    gdrs, rank = [max(row) for row in stand.shares], ranking(stand.shares, lot_users, near)
     wanted = [row[: 1 if match == "same" else m] for row in types_in_order(stand, lot_resources)]
     types = [set(range(m))] * len(stand.size) if match == "any" else machine_types(stand, machine_type)
     of_a_vm = {"amount": [*map(sum, demands)], "dominant_share": gdrs, "shares": [*map(sum, stand.shares)]}[least]
@@ -78,7 +78,7 @@ def gdrf_rule(
         slots: list[int] = []
         for _ in range(n if queue == "rounds" else 1):
             if active := [i for i in range(n) if i not in out and wants_more(max_tasks, promised, i)]:
-                slots.append(min(active, key=lambda i: (promised[i] * of_a_vm[i], rank[i])))
+                slots.append(lowest(active, lambda i: promised[i] * of_a_vm[i], rank, near))
                 promised[slots[-1]] += 1
         return slots
 
@@ -100,16 +100,17 @@ def gdrf_rule(
     return stand.placed
 
 
-def ranking(shares: Any, lot: Any, *, by_share: bool = True) -> list[Any]:
+def ranking(shares: Any, lot: Any, near: Any, *, by_share: bool = True) -> list[Any]:
     """Rank users by GDRS (if asked for) and GDRW (6), largest first, then lot: what to sort them by."""
-    return [(-max(row) * by_share, -sum(row) / max(row), at) for row, at in zip(shares, lot, strict=True)]
+    gdrs, gdrw = (ranks(np.array(one), near).tolist() for one in zip(*((max(s), sum(s) / max(s)) for s in shares)))
+    return [(-share * by_share, -weight, at) for share, weight, at in zip(gdrs, gdrw, lot, strict=True)]
 
 
 def types_in_order(stand: Machines, lot: Any) -> list[list[int]]:
     """Order the resources of each user: larger share, then larger amount, then lot. The first is the dominant one."""
     return [
-        sorted(range(len(need)), key=lambda r: (-share[r], -need[r], lot[r]))
-        for share, need in zip(stand.shares, stand.demands, strict=True)
+        sorted(range(len(need)), key=lambda r: (-rank[r], -need[r], lot[r]))
+        for rank, need in zip(ranks(np.array(stand.shares), stand.near), stand.demands, strict=True)
     ]
 
 
@@ -118,7 +119,7 @@ def machine_types(stand: Machines, machine_type: MachineType = "share") -> list[
     found = []
     for size in stand.size:
         have = size if machine_type == "amount" else [c / s if c else c for c, s in zip(size, stand.pool, strict=True)]
-        found.append({r for r, c in enumerate(have) if c == max(have)})
+        found.append({r for r, c in enumerate(have) if c >= max(have) * (1 - stand.near)})
     return found
 
 
@@ -148,40 +149,20 @@ def as_filled(
     Algorithm 1 on arrays; see :func:`~fairbook.mechanisms.engines.placing.fill`.
     """
     n, m = cell.demands.shape
-    keys = (np.broadcast_to(lots[1], (n, m)), -cell.demands, -cell.shares)
+    keys = (np.broadcast_to(lots[1], (n, m)), -cell.demands, -ranks(cell.shares, TIED))
     preference = np.lexsort(keys, axis=1)
-    dominant, largest = preference[:, 0], cell.shares.argmax(axis=1)
-    # each part is rounded once, and the small ones are added first: of whole numbers equal weights come out equal
-    below = cell.demands[np.arange(n), largest][:, None] * cell.totals
-    parts = np.divide(cell.demands * cell.totals[largest][:, None], below, out=np.zeros((n, m)), where=below > 0)
-    weight = np.sort(parts, axis=1).sum(axis=1)
+    dominant, gdrs = preference[:, 0], cell.shares.max(axis=1)
+    gdrw = cell.shares.sum(axis=1) / gdrs
     size = cell.machines if machine_type == "amount" else cell.machines / np.where(cell.totals > 0, cell.totals, 1)
-    most = (size == size.max(axis=1, keepdims=True)) | (not typed)
+    most = (size >= size.max(axis=1, keepdims=True) * (1 - TIED)) | (not typed)
     types, group = np.unique(most, axis=0, return_inverse=True)
-    unit, per = measure(cell, least, dominant)
     return {
-        "order": np.lexsort((lots[0], -weight, -cell.shares.max(axis=1) * by_share)),
-        "unit": unit,
-        "per": per,
+        "order": np.lexsort((lots[0], -ranks(gdrw, TIED), -ranks(gdrs, TIED) * by_share)),
+        "unit": {"amount": cell.demands.sum(axis=1), "dominant_share": gdrs, "shares": cell.shares.sum(axis=1)}[least],
         "dominant": dominant,
         "group": group.reshape(-1)[cell.machine_class],
         "level": types[:, preference].argmax(axis=2).T,
     }
-
-
-def measure(cell: Cell, least: Any, dominant: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
-    """Give numerator and denominator of what one task adds to "resource so far", (n,) each."""
-    n = len(cell.demands)
-    if least == "amount":
-        return cell.demands.sum(axis=1), np.ones(n)
-    if least == "shares":
-        present = cell.totals[cell.totals > 0]
-        common = present.prod()
-        if common < 2.0**53 and (present == np.floor(present)).all():  # one denominator: equal sums are equal
-            factors = np.divide(common, cell.totals, out=np.zeros_like(cell.totals), where=cell.totals > 0)
-            return cell.demands @ factors, np.full(n, common)
-        return cell.shares.sum(axis=1), np.ones(n)
-    return cell.demands[np.arange(n), dominant], cell.totals[dominant]
 
 
 @takes_instance
@@ -254,8 +235,7 @@ def gdrf(
     looks at all machines for each task, O(P N m).
 
     A task fits if it overdraws no resource by more than 1e-12 of the machine. Ties between machines go to the lowest
-    number; f ties where it is equal as computed (equal amounts and equal shares on machines of equal size do; powers
-    that agree by chance, like (1/16)^(1/2) and (1/8)^(2/3), may not). It can be interrupted; what was placed is then
+    number; amounts, shares and the logarithms of f tie within 1e-12. It can be interrupted; what was placed is then
     lost.
 
     References

@@ -30,6 +30,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
+from fairbook.filling import fill
 from fairbook.kernels import INSIDE, kernel
 from fairbook.mechanisms.readings import Engine
 from fairbook.model.allocation import Allocation
@@ -109,16 +110,16 @@ def lend(need: Any, wanted: Any, given: Any, left: Any, credit: Any, free: Any, 
     """
     T, n, _ = need.shape
     history, borrowed, earned = np.zeros((T + 1, n), need.dtype), 0 * given, given.copy()
-    stops, alike = np.zeros((T, n), np.int64), 0 * need[0, :, :1] + 1
+    stops, ignored, alike = np.zeros((T, n), np.int64), np.zeros(n, np.int64), 0 * need[0, :, :1] + 1
     history[0] = credit
     for t in range(T):
         spend = history[t] + free
         room, sold, offered = np.minimum(wanted[t], spend), 0 * free, 0 * free
-        borrowed[t], stops[t] = fill_late(need[t], moments_of(spend), room, left[t], near)
+        fill(need[t], moments_of(spend), room, left[t], near, borrowed[t], stops[t])
         for i in range(n):
             sold, offered = sold + borrowed[t, i], offered + given[t, i]
         if sold < offered:
-            earned[t], _ = fill_late(alike, moments_of(-spend), given[t], np.full(1, sold), near)
+            fill(alike, moments_of(-spend), given[t], np.full(1, sold), near, earned[t], ignored)
         history[t + 1] = spend - borrowed[t] + earned[t]
     return history, borrowed, earned, stops
 
@@ -135,64 +136,6 @@ def moments_of(height: Any) -> Any:
     for k in range(1, len(order)):
         begin[order[k]] = begin[order[k - 1]] + min(height[order[k - 1]] - height[order[k]], 2)
     return begin
-
-
-@kernel(INSIDE)
-def fill_late(need: Any, begin: Any, room: Any, left: Any, near: Any) -> Any:
-    """Progressive filling in which each user sets out at a moment of its own, until its room or a resource ends.
-
-    Who has set out gains 1 per unit of time. Gives what each gains, and what stops it. What all use is linear between
-    the moments at which somebody sets out or is done; bisection finds the first at which there is too little. What is
-    tied but for ``near``, rounding, counts as tied.
-    """
-    done, left = begin + room, left.copy()
-    moments = np.sort(np.concatenate((begin, done)))
-    gained, stops, rising, now = room.copy(), np.full(len(room), OWN), room > 0, moments[0]
-    while True:
-        k, beyond = -1, len(moments)
-        while beyond - k > 1:
-            at = (k + beyond) // 2
-            if (used_by(need, begin, done, room, rising, moments[at]) > left + near).any():
-                beyond = at
-            else:
-                k = at
-        if beyond == len(moments):
-            return gained, stops
-        last = moments[max(k, 0)]
-        used, then = (
-            used_by(need, begin, done, room, rising, last),
-            used_by(need, begin, done, room, rising, moments[beyond]),
-        )
-        growth, taken = 0 * used, 0 * used
-        for i in range(len(room)):
-            if rising[i] and begin[i] <= last and done[i] > last:
-                growth += need[i]
-        ends = growth + np.inf
-        for j in range(len(left)):
-            if then[j] > left[j] + near:
-                end = last + max(left[j] - used[j], 0) / growth[j] if growth[j] > 0 else moments[beyond]
-                ends[j] = max(now, end)  # no rounding error turns time back
-        now = ends.min()
-        stop = np.argmax(ends <= now + near)
-        for i in range(len(room)):
-            if rising[i] and need[i, stop] > 0 and done[i] > now:
-                gained[i], stops[i], rising[i] = max(now - begin[i], 0), stop, False
-                taken += gained[i] * need[i]
-        for j in range(len(left)):
-            left[j] = max(left[j] - taken[j], 0)
-        left[stop] = np.inf  # it stops whom it can now, and nobody later
-
-
-@kernel(INSIDE)
-def used_by(need: Any, begin: Any, done: Any, room: Any, rising: Any, moment: Any) -> Any:
-    """Add up what all who rise use up to a moment."""
-    used = 0 * need[0]
-    for i in range(len(room)):
-        if rising[i] and begin[i] < moment:
-            gained = room[i] if done[i] <= moment else moment - begin[i]
-            for j in range(len(used)):
-                used[j] += gained * need[i, j]
-    return used
 
 
 def affordable(max_tasks: Array, largest: Array, credit: Array, alpha: Any) -> Array:

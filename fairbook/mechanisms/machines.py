@@ -7,6 +7,7 @@ from math import inf, log
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairbook.model.inputs import FITS
 from fairbook.model.placement import Cell, Placement
@@ -15,15 +16,12 @@ from fairbook.model.placement import Cell, Placement
 class Machines:
     """Machines and the tasks on them, for numbers of any kind.
 
-    Tasks may overdraw a machine by the part ``near`` of it. ``prefer`` is a placement to follow where machines that
-    differ are exactly tied, and only there.
+    Tasks may overdraw a machine by the part ``near`` of it, and what lies as near to each other is tied.
     """
 
-    def __init__(
-        self, demands: Any, machines: Any, machine_counts: Any, near: Any = 0, prefer: Sequence[Any] = ()
-    ) -> None:
+    def __init__(self, demands: Any, machines: Any, machine_counts: Any, near: Any = 0) -> None:
         counts = machine_counts or [1] * len(machines)
-        self.demands, self.near, self.prefer = demands, near, prefer
+        self.demands, self.near = demands, near
         self.size = [row for row, count in zip(machines, counts, strict=True) for _ in range(count)]
         self.pool = [sum(count * c for count, c in zip(counts, column, strict=True)) for column in zip(*machines)]
         self.shares = [[d / s if d else d for d, s in zip(row, self.pool, strict=True)] for row in demands]
@@ -48,29 +46,58 @@ class Machines:
         """Place a task of user i on the machine j of the largest ``value(i, j)``, ties: the lowest number."""
         worth = {j: value(i, j) for j in among}
         largest = max(worth.values())
-        best = [j for j in worth if worth[j] == largest]
-        at = len(self.placed)
-        wish = self.prefer[at][1] if at < len(self.prefer) else -1
-        j = wish if wish in best else best[0]
+        j = next(j for j in worth if alike(worth[j], largest, self.near))
         self.used[j] = [u + d for u, d in zip(self.used[j], self.demands[i], strict=True)]
         self.runs[j][i] += 1
         self.placed.append((i, j))
 
 
-def progressive(stand: Machines, max_tasks: Any, first: Callable[[int, int], Any], among: Any, value: Any) -> list[Any]:
-    """Progressive filling: a task at a time to the user who is first by its tasks, who leaves where none fits.
+def progressive(stand: Machines, max_tasks: Any, level: Any, rank: Any, among: Any, value: Any) -> list[Any]:
+    """Progressive filling: a task at a time to the user with the lowest level, who leaves where none fits.
 
-    It goes to the machine of the largest ``value(i, j)`` in ``among(i, room)``.
+    ``level`` is that of one task of each user, ``rank`` settles ties. The task goes to the machine of the largest
+    ``value(i, j)`` in ``among(i, room)``.
     """
     tasks, inside = [0] * len(stand.demands), set(range(len(stand.demands)))
-    while waiting := [i for i in sorted(inside) if wants_more(max_tasks, tasks, i)]:
-        i = min(waiting, key=lambda i: first(tasks[i], i))
+    while waiting := [i for i in inside if wants_more(max_tasks, tasks, i)]:
+        i = lowest(waiting, lambda i: tasks[i] * level[i], rank, stand.near)
         if room := stand.room(i):
             stand.place(i, among(i, room), value)
             tasks[i] += 1
         else:
             inside.remove(i)
     return stand.placed
+
+
+def lowest(among: Iterable[int], amount: Callable[[int], Any], rank: Any, near: Any) -> int:
+    """Give whoever has least; of those within the part ``near`` of the least the first by rank."""
+    amounts = {i: amount(i) for i in among}
+    least = min(amounts.values())
+    return min((i for i, has in amounts.items() if has <= least * (1 + near)), key=rank.__getitem__)
+
+
+def alike(one: Any, other: Any, near: Any) -> bool:
+    """Tell whether two keys are equal; of floats, up to rounding."""
+    if isinstance(one, tuple):
+        return all(alike(a, b, near) for a, b in zip(one, other, strict=True))
+    return bool(one == other or (near and abs(one - other) <= near * max(1, abs(other))))
+
+
+def ranks(values: Any, near: Any) -> NDArray[np.int64]:
+    """Rank the numbers of each row, the smallest 0; neighbours within the part ``near`` of each other share a rank.
+
+    Numbers of any kind that are not negative. Quotients of decimals that are equal on paper differ by rounding in
+    doubles, some 1e-16 of them; so they are compared by rank.
+
+    >>> ranks(np.array([[0.3, 0.1 + 0.2, 0.1]]), 1e-12)
+    array([[1, 1, 0]])
+    """
+    order = np.argsort(values, axis=-1, kind="stable")
+    ascending = np.take_along_axis(values, order, axis=-1)
+    above = (ascending[..., 1:] > ascending[..., :-1] * (1 + near)).astype(np.int64)
+    found = np.zeros(values.shape, np.int64)
+    np.put_along_axis(found, order[..., 1:], np.cumsum(above, axis=-1), axis=-1)
+    return found
 
 
 def wants_more(max_tasks: Any, held: Sequence[int], i: int) -> bool:

@@ -10,7 +10,7 @@ two readings of what suits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from fairbook.mechanisms.engines.placing import fill
@@ -34,7 +34,6 @@ def mdrf_rule(
     lots: Any = None,
     reading: MdrfReading = "entropy",
     power: Callable[[Any], Any] = logarithm,
-    prefer: Sequence[tuple[int, int]] = (),
     near: Any = 0,
 ) -> list[tuple[int, int]]:
     """The stand-in for MDRF: (user, machine) of each task, in order; numbers of any kind.
@@ -47,9 +46,9 @@ def mdrf_rule(
     [(0, 1), (0, 1), (0, 0)]
     """
     n, m = len(demands), len(demands[0])
-    stand = Machines(demands, machines, machine_counts, near, prefer)
+    stand = Machines(demands, machines, machine_counts, near)
     lot_users, lot_resources = lots or (range(n), range(m))
-    rank = ranking(stand.shares, lot_users, by_share=False)
+    rank = ranking(stand.shares, lot_users, near, by_share=False)
     wanted, types = types_in_order(stand, lot_resources), machine_types(stand)
 
     def likeness(i: int, j: int) -> Any:
@@ -64,7 +63,7 @@ def mdrf_rule(
         return room if reading == "entropy" else of_type(room, types, wanted[i])
 
     share = [max(row) for row in stand.shares]
-    return progressive(stand, max_tasks, lambda tasks, i: (tasks * share[i], rank[i]), suited, likeness)
+    return progressive(stand, max_tasks, share, rank, suited, likeness)
 
 
 @takes_instance
@@ -103,8 +102,7 @@ def mdrf(
     Notes
     -----
     Cost for P tasks on N machines: ``"entropy"`` as Best-Fit of :func:`fairbook.drfh` (measured: 3 to 7 microseconds a
-    task), ``"type"`` as First-Fit there. Ties between machines go to the lowest number, among entropies that are equal
-    as computed.
+    task), ``"type"`` as First-Fit there. Ties between machines go to the lowest number, among entropies within 1e-12.
 
     References
     ----------

@@ -41,8 +41,7 @@ unserved      ``"expires"``          tasks not run in their period are gone, in 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from math import inf
@@ -53,6 +52,7 @@ import numpy as np
 from fairbook.mechanisms.engines.nearest import DISTANCE, as_machines
 from fairbook.mechanisms.engines.tv_drf_alone import amounts_alone, coefficients
 from fairbook.mechanisms.engines.tv_drf_whole import as_users, hand_out
+from fairbook.mechanisms.machines import alike, lowest
 from fairbook.mechanisms.readings import Alone, Engine, TvMethod, Unserved
 from fairbook.mechanisms.tv_drf_case import as_case, check_fluid, check_whole
 from fairbook.mechanisms.tv_drf_fluid import NEAR, Accounts, flow
@@ -78,12 +78,10 @@ def distance(task: Any, free: Any, machine: Any, pool: Any, near: Any) -> Any:
     return sum(abs(task / task[lead] - free / ahead) * pool[lead] / pool)
 
 
-def heuristic(
-    accounts: Accounts, machines: Any, coefficient: Callable[..., Any], near: Any, prefer: Iterable[tuple[int, int]]
-) -> None:
+def heuristic(accounts: Accounts, machines: Any, coefficient: Callable[..., Any], near: Any) -> None:
     """Algorithm 1 in one period; writes down what is left on machines, and (user, machine) of each task, in order."""
     placed: list[tuple[int, int]] = []
-    free, pool, wish = machines.copy(), accounts.pool, Counter(prefer)
+    free, pool = machines.copy(), accounts.pool
     accounts.free.append(free)
     accounts.placed.append(placed)
     active = set(range(len(accounts.level)))
@@ -91,8 +89,7 @@ def heuristic(
         beta = {i: coefficient(accounts.used[i], accounts.owned[i]) for i in active}
         behind = {i: beta[i] for i in active if beta[i] < 1 - near}
         value = behind or {i: accounts.level[i] for i in active}
-        tied = sorted(i for i in value if value[i] == min(value.values()))
-        i = next((h for h, _ in wish.elements() if h in tied), tied[0])
+        i = lowest(value, value.__getitem__, range(len(accounts.level)), near)
         s = (accounts.left[:, i] > 0).argmax()
         task = accounts.demands[s, i]
         room = np.flatnonzero((task <= free + near * machines).all(axis=1))
@@ -102,11 +99,9 @@ def heuristic(
             short = task > free.sum(axis=0) + near * pool
             accounts.bottlenecks[accounts.t, i] = short.argmax() if short.any() else NOTHING
             continue
-        best = [k for k in far if far[k] == min(far.values())]
-        k = next((k for h, k in wish.elements() if h == i and k in best), best[0])
+        k = next(k for k in far if alike(far[k], min(far.values()), near))
         free[k] -= accounts.run(s, i, 1)
         placed.append((i, k))
-        wish[i, k] -= 1
 
 
 def tv_drf_rule(
@@ -121,14 +116,13 @@ def tv_drf_rule(
     weights: Any = None,
     memory: bool = True,
     coefficient: Callable[..., Any] = sharing_coefficient,
-    prefer: Sequence[Iterable[tuple[int, int]]] = (),
     near: Any = 0,
 ) -> Accounts:
     """TV-DRF period by period: Algorithm 1 in whole tasks, or the optimum of (9) in one pool; floats or fractions.
 
-    Arguments are those of :func:`tv_drf`; weights sum to 1. ``prefer`` is a placement to follow, period by period,
-    where users or machines are exactly tied: there rounding decides in an engine. The part ``near`` of a machine may be
-    overdrawn, and of a group be left over. Returns the accounts of all users after all periods.
+    Arguments are those of :func:`tv_drf`; weights sum to 1. The part ``near`` of a machine may be overdrawn, and of a
+    group be left over; users and machines as near to each other are tied, and the first is taken. Returns the accounts
+    of all users after all periods.
 
     Cost of whole tasks O(n m + K m) each. Fluid: ``tv_drf_fluid.fill``, in each period for all
     groups of tasks that wait. Fractions grow with each user and period, to thousands of digits: 1000 users whose tasks
@@ -159,7 +153,7 @@ def tv_drf_rule(
         flow(accounts, near)
     for t in range(len(tasks) if whole else 0):
         accounts.begin(t)
-        heuristic(accounts, machines, coefficient, near, prefer[t] if prefer else ())
+        heuristic(accounts, machines, coefficient, near)
         accounts.end()
     accounts.unserved = accounts.unserved + np.cumsum(tasks - most, axis=0) if waits else tasks - accounts.tasks
     return accounts
@@ -235,18 +229,17 @@ def tv_drf(
     users that have the same beta while their next tasks do not raise it, those with smaller indices pass these tasks if
     there is not room for all (most would pass by solving a knapsack).
 
-    Ties of the heuristic: the user with the smaller index, the machine with the smaller index, among numbers that are
-    equal as computed. Where two accounts, or two distances, are equal in exact arithmetic and not in doubles, either
-    may come first, and a run can differ by some tasks from one in fractions. A task fits if it leaves
-    no resource of the machine below -1e-12 of its capacity. A coefficient within 1e-12 of 1 is 1.
+    Ties of the heuristic: the user with the smaller index, the machine with the smaller index, among numbers within
+    1e-12. A task fits if it leaves no resource of the machine below -1e-12 of its capacity. A coefficient within 1e-12
+    of 1 is 1.
 
     What rounding leaves over holds up no queue: up to 1e-12 of a group of tasks or of an own part (alone), and up to
     1e-13 of a resource of the pool (fluid), count as nothing. Whoever lives on what is left of a resource and needs r
     times more of another may have a share off by r times as much. Where users of a resource need parts of it, for a
     unit of G, that are more than 1e8 times apart, the fluid is refused in doubles; ``engine="plain"`` is exact.
 
-    Cost of the heuristic, per task handed out on K machines: O(log n + m K) where they are at most 256, looked at one
-    by one; more stand in a tree, O(log n + m log K) where what is free on them is spread evenly, at worst O(m K).
+    Cost of the heuristic, per task handed out on K machines: O(log n + m K / 64) where what is free on them is spread
+    evenly, at worst O(log n + m K).
     Besides, O(K (m + log K) + n m) a period; O(m K) for each user that is refused, to say what is
     missing; and for the amounts alone O(m) per user, period and distinct machine. All this where the tasks need the
     same resource first: where L different ones come first, m L numbers are kept of a machine in place of m. Memory

@@ -27,6 +27,8 @@ SMALLEST, LARGEST = 1e-75, 1e75
 FAR_APART = 1e8
 #: A whole task, or an item, fits if it overdraws nothing by more than this part of it: ten tenths fill a unit.
 FITS = 1e-12
+#: Levels, shares and other quotients closer than this, relatively, are tied: three tenths and the double 0.3 are.
+TIED = 1e-12
 #: What stops a user where no resource does: its own bound (tasks, claim, cap, credit); nothing, or no resource of the
 #: pool as a whole (there is room, but on no machine); that it is not there, or has no tasks; what is not known yet.
 OWN, NOTHING, IDLE, UNSET = -1, -2, -3, -4

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.kernels import INSIDE, kernel
+from fairbook.mechanisms.engines.turns import smaller
 from fairbook.model.inputs import FloatArray
 
 DISTANCE, ENTROPY = 0, 1
@@ -186,7 +187,7 @@ def _distances(
             out[q] = out[q] if need <= most[begin + q] else np.inf
     best = 0
     for q in range(1, size):
-        if out[q] < out[best]:
+        if smaller(out[q], out[best]):
             best = q
     return best
 
@@ -205,10 +206,10 @@ def nearest(at: Any, needs: Any, forms: Any, i: int, k: int) -> int:
     promising = _distances(at, at.low, at.high, 0, bounds, B, i, k, needs, forms)
     for turn in range(B):
         b = promising if turn == 0 else turn - (turn <= promising)
-        if bounds[b] > best or bounds[b] == np.inf or (bounds[b] == best and number[b * S] > found):
+        if bounds[b] == np.inf or smaller(best, bounds[b]) or (number[b * S] > found and not smaller(bounds[b], best)):
             continue
         q = _distances(at, at.seen, at.seen, b * S, far, min(S, M - b * S), i, k, needs, forms)
-        if far[q] < best or (far[q] == best and far[q] < np.inf and number[b * S + q] < found):
+        if smaller(far[q], best) or (number[b * S + q] < found and far[q] < np.inf and not smaller(best, far[q])):
             best, found = far[q], number[b * S + q]
         else:
             at.work[0] += 1

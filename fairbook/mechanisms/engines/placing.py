@@ -87,7 +87,6 @@ def fill(
     mechanism: str,
     *,
     unit: FloatArray,
-    per: FloatArray,
     order: NDArray[np.int64],
     key: Key,
     dominant: NDArray[np.int64],
@@ -103,8 +102,8 @@ def fill(
     Parameters
     ----------
     cell : Cell
-    unit, per : ndarray, shape (n,)
-        A user with s slots holds s * unit / per; the least comes first.
+    unit : ndarray, shape (n,)
+        A user with s slots holds s * unit; the least comes first.
     order : ndarray of int, shape (n,)
         Users as ties are broken and a round is served.
     key : str
@@ -139,7 +138,7 @@ def fill(
     slots, grants = np.zeros((2, n), np.int64)
     users, machines = np.empty((2, block), np.int32)
     turns = Turns(
-        np.array([0, n, 0]), bounds, unit[order], per[order], per_round, held, winners, slots, grants,
+        np.array([0, n, 0]), bounds, unit[order], per_round, held, winners, slots, grants,
         cell.demands[order], capacity * (1 + FITS), np.zeros_like(capacity), users, machines,
     )  # fmt: skip
     what: tuple[Any, ...]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.kernels import INSIDE, kernel
-from fairbook.mechanisms.engines.turns import NOBODY, Turns, put, tasks_to_come, turn
+from fairbook.mechanisms.engines.turns import NOBODY, Turns, put, smaller, tasks_to_come, turn
 from fairbook.model.inputs import FloatArray
 
 LAST = -1e300  # a key below all others that still counts
@@ -119,7 +119,7 @@ def _search(at: Any, g: int, kind: int, need: Any, best: float, machine: int) ->
         node = stack[top]
         while True:
             key = tree[node, kind]
-            if key == -np.inf or key < best or (key == best and machine <= lowest[node]):
+            if key == -np.inf or smaller(-best, -key) or (machine <= lowest[node] and not smaller(-key, -best)):
                 break
             room = True
             for r in range(m):  # one of several similar needs may be larger than what the kind knows
@@ -132,9 +132,9 @@ def _search(at: Any, g: int, kind: int, need: Any, best: float, machine: int) ->
             node *= 2  # the better branch is looked at first
             left, right = tree[node, kind], tree[node + 1, kind]
             if min(left, right) > -np.inf:
-                stack[top] = node + (left >= right)
+                stack[top] = node + (not smaller(-right, -left))
                 top += 1
-            node += left < right
+            node += smaller(-right, -left)
     return best, machine
 
 
@@ -149,7 +149,7 @@ def _scan(turns: Any, types: Any, fair: Any, i: int) -> int:
             fits = fits and turns.limit[j, r] - turns.used[j, r] >= turns.demands[i, r]
         if fits:
             key = _log_fairness(fair, turns.used, j, turns.demands[i], fair.dominant[i])
-            if level < nearest or key > best:
+            if level < nearest or smaller(-key, -best):
                 machine, best, nearest = j, key, level
     return machine
 

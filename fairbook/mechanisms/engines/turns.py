@@ -4,8 +4,7 @@ Users are numbered by a fixed rank and stand in a tournament by what they hold; 
 would give. One slot at a time is given, or a round of several slots that is then served in order of rank. Whose task
 fits nowhere leaves for good, for machines only fill up. So turns are those of the rules.
 
-What a user holds is worked out anew from its slots, and what a machine holds is a sum in the order of placing: of
-whole-number demands both are exact, and ties are ties, not accidents of rounding.
+What lies within 1e-12 of each other is tied: of equal amounts rounding may make one the larger.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.kernels import INSIDE, kernel
-from fairbook.model.inputs import FloatArray
+from fairbook.model.inputs import TIED, FloatArray
 
 NOBODY, PAUSE = -1, -2
 
@@ -30,8 +29,7 @@ class Turns(NamedTuple):
     numbers: NDArray[np.int64]
     bounds: NDArray[np.int64]
     unit: FloatArray
-    per: FloatArray
-    # ^ A user with s slots holds s * unit / per: of whole numbers this is rounded once, so equal amounts are equal.
+    # ^ What one slot counts.
     per_round: int
     held: FloatArray
     # ^ Infinite for who wants no more slots or has left, shape (s,), s a power of two.
@@ -55,6 +53,12 @@ def tasks_to_come(turns: Turns, *_: Any) -> float:
 
 
 @kernel(INSIDE, _nrt=False, forceinline=True)
+def smaller(a: float, b: float) -> bool:
+    """Tell whether a key is less than another by more than rounding; keys are of the size of one, or infinite."""
+    return a + TIED * max(1.0, a) < b
+
+
+@kernel(INSIDE, _nrt=False, forceinline=True)
 def seat(turns: Any, i: int, holds: float) -> None:
     """Write down what a user holds, and replay its games; the first in rank wins among equals. Cost O(log n)."""
     held, winners = turns.held, turns.winners
@@ -62,7 +66,7 @@ def seat(turns: Any, i: int, holds: float) -> None:
     node = (len(held) + i) >> 1
     while node:
         a, b = winners[2 * node], winners[2 * node + 1]
-        winners[node] = b if held[b] < held[a] else a
+        winners[node] = b if held[b] * (1.0 + TIED) < held[a] else a
         node >>= 1
 
 
@@ -74,7 +78,7 @@ def _slot(turns: Any) -> int:
         return NOBODY
     turns.slots[i] += 1
     more = turns.slots[i] < turns.bounds[i]
-    seat(turns, i, turns.slots[i] * turns.unit[i] / turns.per[i] if more else np.inf)
+    seat(turns, i, turns.slots[i] * turns.unit[i] if more else np.inf)
     return i
 
 

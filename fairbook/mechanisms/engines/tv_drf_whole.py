@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fairbook.kernels import INSIDE, kernel
 from fairbook.mechanisms.engines.nearest import build, move, nearest, tired
 from fairbook.mechanisms.engines.tv_drf_alone import ratio
-from fairbook.model.inputs import FITS, IDLE, NOTHING, OWN, UNSET, FloatArray
+from fairbook.model.inputs import FITS, IDLE, NOTHING, OWN, TIED, UNSET, FloatArray
 
 #: Tasks that the heuristic places between two looks at the keyboard: some milliseconds, with 10^5 machines a second.
 BLOCK = 1 << 13
@@ -78,7 +78,7 @@ def _lift(users: Any, place: int) -> None:
     node = (len(key) + place) // 2
     while node >= 1:
         a, b = tree[2 * node], tree[2 * node + 1]
-        tree[node] = b if key[b] < key[a] else a
+        tree[node] = b if key[b] * (1.0 + TIED) < key[a] else a
         node //= 2
 
 

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.kernels import INSIDE, kernel
-from fairbook.model.inputs import FITS, NOTHING, OWN, FloatArray
+from fairbook.model.inputs import FITS, NOTHING, OWN, TIED, FloatArray
 
-#: Levels of whole tasks closer than this, relatively, are a tie: three tenths and the double 0.3 are.
-TIED = 1e-12
 MOST_TASKS = 1e8  # that are handed out one by one: some ten seconds
 UNIT = 1e-15  # what a few roundings change, in parts of a number
 
