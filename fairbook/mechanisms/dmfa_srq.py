@@ -38,6 +38,7 @@ from fairbook.model.inputs import (
     names_or_number,
     per_resource,
     per_user,
+    row_max,
 )
 from fairbook.model.instance import check_choice, takes_instance
 from fairbook.model.result import labels_or_positions, position
@@ -332,8 +333,8 @@ def static_optimum(demands: Any, *, weights: Any, engine: Engine = "fast") -> Dy
     if engine == "plain":
         levels, binding = _told(by_rule(static_optimum_rule, demands=named.values, weights=amounts))
     else:
-        need = (named.values * (amounts / named.values.max(axis=1))[:, None]).cumsum(axis=0)  # for a level of one
-        levels, binding = amounts.cumsum() / need.max(axis=1), need.argmax(axis=1).astype(np.int32)
+        need = (named.values * (amounts / row_max(named.values))[:, None]).cumsum(axis=0)  # for a level of one
+        levels, binding = amounts.cumsum() / row_max(need), need.argmax(axis=1).astype(np.int32)
     return DynamicAllocation(
         levels,
         binding,
@@ -423,7 +424,7 @@ class DmfaSrq:
     @property
     def tasks(self) -> FloatArray:
         """Tasks of each user present, shape (n,)."""
-        return self.levels * self._weights / self._demands.max(axis=1)
+        return self.levels * self._weights / row_max(self._demands)
 
     @property
     def slack(self) -> FloatArray:
@@ -480,7 +481,7 @@ class DmfaSrq:
         if contribution == "stays":
             self._left_behind += amount
         demands, weights, capacity = self._demands, self._weights, self.capacity
-        need = demands * (weights / demands.max(axis=1))[:, None]
+        need = demands * (weights / row_max(demands))[:, None]
         slack = capacity - np.array([*levels.values()]) @ need  # anew, for a difference would keep rounding errors
         slack[np.abs(slack) < 1e-14 * capacity] = 0.0
         if contribution == "stays":  # then only rounding can be below zero, and nobody is to lose for that

@@ -36,6 +36,7 @@ from fairbook.model.inputs import (
     check_apart,
     per_user,
     raise_at_first,
+    row_max,
 )
 from fairbook.model.instance import takes_instance
 
@@ -58,9 +59,9 @@ def drf_rule(
     n, m = needs.shape
     pool, entitled = (np.array(one, dtype=object) for one in (capacities or [1] * m, weights or [1] * n))
     if entitled.ndim == 2:  # weights for each resource: parts of what all have there
-        rate = 1 / (needs / pool / (entitled / entitled.sum(axis=0))).max(axis=1)
+        rate = 1 / row_max(needs / pool / (entitled / entitled.sum(axis=0)))
     else:
-        rate = entitled / (needs / pool).max(axis=1)
+        rate = entitled / row_max(needs / pool)
     bounds = max_tasks or [None] * n
     cap = np.array([np.inf if most is None else most / x for most, x in zip(bounds, rate, strict=True)], dtype=object)
     levels, stops = np.empty(n, dtype=object), np.empty(n, dtype=np.int64)
@@ -196,7 +197,7 @@ def drf(
     if engine == "plain":
         tasks, stops = exact_fill(values, raw, pool, bounds)
     else:
-        rate = scaled / share.max(axis=1) if raw.ndim == 1 else 1 / (share / scaled).max(axis=1)
+        rate = scaled / row_max(share) if raw.ndim == 1 else 1 / row_max(share / scaled)
         cap, levels, stops = bounds / rate, np.empty(n), np.empty(n, dtype=np.int64)
         check_apart(fill_by_rate(values, rate, pool, cap, levels, stops))
         tasks = np.where(stops == OWN, bounds, np.minimum(levels * rate, bounds))

@@ -18,7 +18,7 @@ from fairbook.mechanisms.engines.placing import fill
 from fairbook.mechanisms.machines import Machines, as_arguments, as_placement, progressive
 from fairbook.mechanisms.readings import DrfhMethod, Engine
 from fairbook.model.exact import by_rule
-from fairbook.model.inputs import FloatArray, as_weights, check_switch, raise_at_first
+from fairbook.model.inputs import FloatArray, as_weights, check_switch, raise_at_first, row_max
 from fairbook.model.instance import checks_choices, takes_instance
 from fairbook.model.placement import Cell, FluidPlacement, Placement, as_cell
 
@@ -169,11 +169,11 @@ def drfh(
     if method == "fluid":
         scaled = given / given.sum()
         raise_at_first(scaled < _LEAST, "weights", f"must be at least {_LEAST:g} of their sum where fluid", given)
-        load = cell.shares * (scaled / cell.shares.max(axis=1))[:, None]
+        load = cell.shares * (scaled / row_max(cell.shares))[:, None]
         dropped = (load > 0) & (load < _DROPPED)
         rule = f"times the user's part of the weights must be 0 or {_DROPPED:g} of its largest where fluid"
         raise_at_first(dropped, "demands", rule, cell.demands)
-        highest = cell.max_tasks * (cell.shares.max(axis=1) / scaled)
+        highest = cell.max_tasks * (row_max(cell.shares) / scaled)
         tiny = (highest > 0) & (highest < _LEAST)
         raise_at_first(tiny, "max_tasks", f"must be 0 or allow a level of {_LEAST:g} where fluid", cell.max_tasks)
         return FluidPlacement(cell, *_fluid(cell, scaled), scaled, "drfh_fluid")
@@ -184,7 +184,7 @@ def drfh(
     return fill(
         cell,
         f"drfh_{method}",
-        unit=cell.shares.max(axis=1) / given,
+        unit=row_max(cell.shares) / given,
         order=np.arange(n),
         key="best_fit" if method == "best_fit" else "first",
         dominant=dominant,
@@ -207,7 +207,7 @@ def _fluid(cell: Cell, weights: FloatArray) -> tuple[FloatArray, NDArray[np.int6
     K = len(cell.machines)
     capacity = cell.class_capacities / np.where(cell.totals > 0, cell.totals, 1)
     # a unit of y is a level of one: a user's share of its dominant resource equal to its weight
-    per_level = weights / cell.shares.max(axis=1)
+    per_level = weights / row_max(cell.shares)
     load = cell.shares * per_level[:, None]
     with np.errstate(over="ignore"):  # a bound beyond the range is none
         bounds = cell.max_tasks / per_level

@@ -31,7 +31,7 @@ from fairbook.mechanisms.engines.placing import fill
 from fairbook.mechanisms.machines import Machines, as_arguments, as_placement, logarithm, lowest, ranks, wants_more
 from fairbook.mechanisms.readings import Engine, GdrfChoice, Least, MachineType, Match, Queue
 from fairbook.model.exact import by_rule
-from fairbook.model.inputs import TIED, as_whole, check_switch
+from fairbook.model.inputs import TIED, as_whole, check_switch, row_max
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Cell, Placement, as_cell
 
@@ -151,7 +151,7 @@ def as_filled(
     n, m = cell.demands.shape
     keys = (np.broadcast_to(lots[1], (n, m)), -cell.demands, -ranks(cell.shares, TIED))
     preference = np.lexsort(keys, axis=1)
-    dominant, gdrs = preference[:, 0], cell.shares.max(axis=1)
+    dominant, gdrs = preference[:, 0], row_max(cell.shares)
     gdrw = cell.shares.sum(axis=1) / gdrs
     size = cell.machines if machine_type == "amount" else cell.machines / np.where(cell.totals > 0, cell.totals, 1)
     most = (size >= size.max(axis=1, keepdims=True) * (1 - TIED)) | (not typed)

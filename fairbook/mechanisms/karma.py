@@ -54,6 +54,7 @@ from fairbook.model.inputs import (
     per_user,
     phased_demands,
     raise_at_first,
+    row_max,
 )
 from fairbook.model.instance import checks_choices, takes_instance
 from fairbook.model.phased import PhasedRun
@@ -97,7 +98,7 @@ def run_phases(
 def normalised(demands: Array, capacities: Array) -> tuple[Array, Array]:
     """Give demands per unit of dominant share, and the dominant share of one task (1 for who demands nothing)."""
     share = demands / capacities
-    largest = share.max(axis=-1)
+    largest = row_max(share)
     largest = np.where(largest > 0, largest, 1)
     return share / largest[..., None], largest
 

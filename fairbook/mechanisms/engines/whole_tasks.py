@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.kernels import INSIDE, kernel
-from fairbook.model.inputs import FITS, NOTHING, OWN, TIED, FloatArray
+from fairbook.model.inputs import FITS, NOTHING, OWN, TIED, FloatArray, row_max
 
 MOST_TASKS = 1e8  # that are handed out one by one: some ten seconds
 UNIT = 1e-15  # what a few roundings change, in parts of a number
@@ -18,7 +18,7 @@ UNIT = 1e-15  # what a few roundings change, in parts of a number
 
 def _possible(share: FloatArray, bounds: FloatArray) -> float:
     """Give a number of tasks that surely no more than fit: each takes the most of one of m resources."""
-    largest = share.max(axis=1)
+    largest = row_max(share)
     return float(min(np.minimum(bounds, 1.0 / largest).sum(), share.shape[1] / largest.min()))
 
 
