@@ -2,6 +2,7 @@
 
 import email
 import importlib.metadata
+import io
 import json
 import os
 import re
@@ -74,6 +75,17 @@ def test_nothing_for_research_only_is_in_an_archive(built: Built) -> None:
     names = [*zipfile.ZipFile(built.wheel).namelist(), *map(str, built.unpacked.rglob("*.*"))]
     assert [name for name in names if "data/alibaba" in name] == []
     assert sum("data/google2011" in name for name in names) == 6
+
+
+def test_nothing_for_research_only_is_in_an_archive_of_the_repository() -> None:
+    """Hosts offer such archives, and Zenodo keeps one for ever, under the licence that the citation names."""
+    if not (shutil.which("git") and (ROOT / ".git").exists()):
+        pytest.skip("not a git checkout")
+    command = ["git", "archive", "--worktree-attributes", "HEAD", "data"]
+    packed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
+    names = tarfile.open(fileobj=io.BytesIO(packed)).getnames()
+    assert "data/google2011.json" in names
+    assert [name for name in names if name.startswith("data/alibaba")] == []
 
 
 def test_the_same_sources_give_the_same_bytes(built: Built) -> None:

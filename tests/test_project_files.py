@@ -110,6 +110,18 @@ def test_three_formats_say_what_the_citation_says() -> None:
     for name, text in bump.descriptions((ROOT / "CITATION.cff").read_text("utf8")).items():
         assert (ROOT / name).read_text("utf8") == text, "`python tools/bump.py` writes both again"
         assert {"version", "description", "license", "keywords"} <= set(json.loads(text))
+        for paper in yaml.safe_load((ROOT / "CITATION.cff").read_text("utf8"))["references"]:
+            said = (paper["title"], paper["journal"], str(paper.get("end", "")), bump.doubts(paper))
+            assert [one for one in said if one not in text] == [], "a guess must not pass for a fact"
+
+
+def test_the_entry_for_latex_says_what_the_citation_says() -> None:
+    cff, page = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf8")), (ROOT / "book/cite.md").read_text("utf8")
+    fields = dict(re.findall(r"^  (\w+) += \{(.+?)\},?$", re.sub(r"\n {4,}", " ", page), flags=re.MULTILINE))
+    released = str(cff.get("date-released", yaml.safe_load((ROOT / "_config.yml").read_text("utf8"))["copyright"]))
+    author = f"{{{cff['authors'][0]['name']}}}"
+    expected = {"author": author, "title": cff["title"], "year": released[:4], "license": bump.LICENCE}
+    assert fields == expected | {"version": "VERSION"}
 
 
 def test_licences() -> None:
@@ -119,7 +131,10 @@ def test_licences() -> None:
     # A package states all that is in it, joined by AND. A list in CITATION.cff would mean OR, so it names the code's.
     terms = PROJECT["license"].split(" AND ")
     assert terms == ["BSD-3-Clause", "CC-BY-4.0"]
-    assert yaml.safe_load((ROOT / "CITATION.cff").read_text("utf8"))["license"] == terms[0]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf8"))
+    assert citation["license"] == terms[0]
+    assert PROJECT["license"] == bump.LICENCE
+    assert bump.LICENCE in citation["message"]
     assert "for research or study purpose" in (ROOT / "data/README.md").read_text("utf8")
 
 

@@ -26,6 +26,10 @@ PLACES = {
     "CHANGELOG.md": (r"^## \[([^\]]+)\] - \S+$", "## [{version}] - {state}"),
 }
 
+#: Of all that an archive holds, as in pyproject.toml. A list in CITATION.cff would mean OR, and Zenodo takes one, so
+#: both name the code's and say the rest in words.
+LICENCE = "BSD-3-Clause AND CC-BY-4.0"
+
 
 def versions(root: Path) -> dict[str, str]:
     """Return the version that each file states."""
@@ -33,6 +37,42 @@ def versions(root: Path) -> dict[str, str]:
         name: re.findall(pattern, (root / name).read_text(encoding="utf-8"), flags=re.MULTILINE)[0]
         for name, (pattern, _) in PLACES.items()
     }
+
+
+def as_article(paper: dict[str, Any]) -> dict[str, Any]:
+    """Say in the words of CodeMeta, and of schema.org where those have none, what is known of a paper and what is not."""
+    told: dict[str, Any] = {
+        "@type": "schema:ScholarlyArticle",
+        "name": paper["title"],
+        "author": [
+            {"@type": "Person", "familyName": person["family-names"], "givenName": person["given-names"]}
+            for person in paper["authors"]
+        ],
+        "datePublished": str(paper["year"]),
+        "isPartOf": {"@type": "schema:Periodical", "name": paper["journal"]},
+        "schema:volumeNumber": str(paper.get("volume", "")),
+        "schema:issueNumber": paper.get("issue"),
+        "schema:pagination": f"{paper['start']}-{paper['end']}" if "start" in paper else None,
+        "description": doubts(paper),
+        "@id": f"https://doi.org/{paper['doi']}" if "doi" in paper else None,
+    }
+    return {name: value for name, value in told.items() if value}
+
+
+def doubts(paper: dict[str, Any]) -> str:
+    """Return the notes on a paper without its key: what of its entry is unverified, or ours."""
+    return re.sub(r"^Key \w+\. ?", "", paper["notes"])
+
+
+def as_reference(paper: dict[str, Any]) -> str:
+    """Write a paper as one line, with what is in doubt."""
+    names = "; ".join(f"{person['family-names']}, {person['given-names']}" for person in paper["authors"])
+    place = f"{paper['journal']} {paper.get('volume', '')}".strip()
+    place += f"({paper['issue']})" if "issue" in paper else ""
+    place += f", {paper['start']}-{paper['end']}" if "start" in paper else ""
+    doi = f" https://doi.org/{paper['doi']}." if "doi" in paper else ""
+    doubt = f" [{doubts(paper)}]" if doubts(paper) else ""
+    return f"{names} ({paper['year']}). {paper['title']}. {place}.{doi}{doubt}"
 
 
 def descriptions(citation: str) -> dict[str, str]:
@@ -46,21 +86,9 @@ def descriptions(citation: str) -> dict[str, str]:
         "name": cff["title"],
         "description": cff["abstract"],
         "author": [{"@type": "Organization", "name": name} for name in names],
-        "license": f"https://spdx.org/licenses/{cff['license']}",
+        "license": [f"https://spdx.org/licenses/{name}" for name in LICENCE.split(" AND ")],
         "programmingLanguage": "Python",
-        "citation": [
-            {
-                "@type": "ScholarlyArticle",
-                "name": paper["title"],
-                "author": [
-                    {"@type": "Person", "familyName": person["family-names"], "givenName": person["given-names"]}
-                    for person in paper["authors"]
-                ],
-                "datePublished": str(paper["year"]),
-                **({"@id": f"https://doi.org/{paper['doi']}"} if "doi" in paper else {}),
-            }
-            for paper in cff["references"]
-        ],
+        "citation": [as_article(paper) for paper in cff["references"]],
     }
     zenodo = said | {
         "upload_type": "software",
@@ -69,6 +97,7 @@ def descriptions(citation: str) -> dict[str, str]:
         "creators": [{"name": name} for name in names],
         "license": cff["license"].lower(),
         "notes": cff["message"],
+        "references": [as_reference(paper) for paper in cff["references"]],
         "related_identifiers": [
             {"identifier": paper["doi"], "relation": "references", "resource_type": "publication-article"}
             for paper in cff["references"]
