@@ -23,15 +23,17 @@ LAB_ARGS ?=
 TRIES ?= 1000
 ENGINE_TRIES ?= 1000
 OLD ?= HEAD
+RESOLUTION ?= lowest-direct
 WORKERS ?= auto
 VENV := .venv
 NEXT := .venv-next
+OTHER := .venv-library
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install -q --disable-pip-version-check
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 
-.PHONY: help setup book next page lab pdf test quick proofs fresh fuzz bench execute results compare lock lint package bump clean
+.PHONY: help setup book next page lab pdf test quick library proofs fresh fuzz bench execute results compare lock lint package bump clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -99,6 +101,16 @@ test: $(READY)  ## run all checks: make test PYTEST_ARGS="-k twins"
 quick: $(READY)  ## the checks that need neither a built book, a browser nor minutes; no notebooks, claims, experiments
 	$(PY) -m pytest -q -n $(WORKERS) -o addopts="--doctest-modules --strict-markers" -m "not book and not browser and not slow and not traces" tests fairbook $(PYTEST_ARGS)
 
+# The lock holds the tools; numpy, scipy, pandas, numba, joblib and tqdm are the oldest that pyproject.toml allows, or
+# the newest, which no lock holds back.
+library: $(READY)  ## the library's checks with other versions below it: make library RESOLUTION=lowest-direct or highest
+	$(PY) -m uv venv -q --clear --python $(PY) $(OTHER)
+	$(PY) -m uv pip install -q --no-deps --require-hashes --python $(OTHER) -r requirements.txt
+	$(PY) -m uv pip install -q --upgrade --resolution $(RESOLUTION) --python $(OTHER) -e '.[sweeps]'
+	$(OTHER)/bin/python -W error tests/stranger.py README.md >/dev/null
+	$(OTHER)/bin/python -m pytest -q -n $(WORKERS) -o addopts="--doctest-modules --strict-markers" fairbook \
+	  tests/test_matrix.py tests/test_protocol.py tests/test_stateful.py tests/test_sweeps.py $(PYTEST_ARGS)
+
 fresh:  ## the checkout as a stranger gets it, once for each of PYTHON="python3.11 python3.13"; takes minutes
 	tools/fresh.sh $(PYTHON)
 
@@ -137,6 +149,6 @@ bump: $(READY)  ## write a new version everywhere: make bump VERSION=0.2.0 [RELE
 	$(PY) tools/bump.py $(VERSION) $(RELEASED)
 	@rm -f $(READY)
 
-clean:  ## remove builds and caches; keeps .venv/, .venv-next/ and the stored results
+clean:  ## remove builds and caches; keeps environments and the stored results
 	rm -rf _build build dist conf.py .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -print0 | xargs -0 rm -rf

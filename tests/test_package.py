@@ -83,7 +83,8 @@ def test_nothing_for_research_only_is_in_an_archive_of_the_repository() -> None:
         pytest.skip("not a git checkout")
     command = ["git", "archive", "--worktree-attributes", "HEAD", "data"]
     packed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
-    names = tarfile.open(fileobj=io.BytesIO(packed)).getnames()
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        names = archive.getnames()
     assert "data/google2011.json" in names
     assert [name for name in names if name.startswith("data/alibaba")] == []
 

@@ -34,6 +34,8 @@ def project_files() -> list[Path]:
     else:
         litter = {
             ".venv",
+            ".venv-library",
+            ".venv-next",
             "_build",
             "build",
             "dist",

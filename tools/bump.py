@@ -40,7 +40,7 @@ def versions(root: Path) -> dict[str, str]:
 
 
 def as_article(paper: dict[str, Any]) -> dict[str, Any]:
-    """Say in the words of CodeMeta, and of schema.org where those have none, what is known of a paper and what is not."""
+    """Say of a paper what is known and what is in doubt, in the words of CodeMeta or, where it has none, schema.org."""
     told: dict[str, Any] = {
         "@type": "schema:ScholarlyArticle",
         "name": paper["title"],

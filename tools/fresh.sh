@@ -14,7 +14,7 @@ export PIP_USER=1 PIP_TARGET=$folder/elsewhere PIP_REQUIRE_HASHES=1 PIP_CONSTRAI
 for python in "${@:-}"; do
     copy="$folder/a copy/${python//\//-}"
     mkdir -p "$copy/.venv/bin" "$folder/home"
-    tar -c --exclude=.git --exclude=.venv --exclude=_build --exclude=.pytest_cache --exclude=__pycache__ . | tar -x -C "$copy"
+    tar -c --exclude=.git --exclude=.venv --exclude='.venv-*' --exclude=_build --exclude=.pytest_cache --exclude=__pycache__ . | tar -x -C "$copy"
     ln -s "$PWD/.venv/bin/python" "$copy/.venv/bin/python"  # copied along
     touch "$copy/.venv/.locked" "$copy/.venv/.ready"
     run=(env "HOME=$folder/home")

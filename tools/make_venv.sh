@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# make_venv.sh DIRECTORY [PYTHON]: a virtual environment of Python 3.11 to 3.13.
+# make_venv.sh DIRECTORY [PYTHON]: a virtual environment of Python 3.11 to 3.14.
 # make_venv.sh --check DIRECTORY [PYTHON]: empty one that is broken, of another PYTHON, or came with a copied checkout.
 set -eu
 check=
 if [ "$1" = --check ]; then check=yes && shift; fi
 venv=$1
 wanted=${2:-}
-fits() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null; }
+fits() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))' 2>/dev/null; }
 # What says of which interpreter an environment is, and in which checkout.
 origin() { printf '%s\n' "$PWD"; "$1" -c 'import sys; print(sys.base_prefix, sys.version.split()[0])'; }
 
@@ -20,7 +20,7 @@ fi
 if [ -n "$wanted" ]; then
     candidates=("$wanted")
 else
-    candidates=(python3 python3.13 python3.12 python3.11 python)
+    candidates=(python3 python3.14 python3.13 python3.12 python3.11 python)
 fi
 for python in "${candidates[@]}"; do
     fits "$python" || continue
@@ -33,5 +33,5 @@ for python in "${candidates[@]}"; do
     origin "$python" >"$venv/.origin"
     exit
 done
-echo "fairbook needs Python 3.11 to 3.13; none of these is one: ${candidates[*]}; say which:  make setup PYTHON=/path/to/python3.12" >&2
+echo "fairbook needs Python 3.11 to 3.14; none of these is one: ${candidates[*]}; say which:  make setup PYTHON=/path/to/python3.12" >&2
 exit 1
