@@ -1,0 +1,306 @@
+"""Who judges what: each value of each option of each mechanism against a judge that shares no function with it.
+
+Numbers are those that people write: tenths, hundredths, thirds, GiB of whole bytes. A judge counts with them as they
+are meant, in fractions; a mechanism gets doubles.
+"""
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+import numpy as np
+import pytest
+
+from fairbook.mechanisms import registry
+from tests.judges import clusters, credits, machines, periods, pool
+
+F = Fraction
+#: What is given, and how it is worked out: no options of a mechanism.
+DATA = {"weights", "capacities", "max_tasks", "released", "engine", "progress", "placement", "seed", "node_limit"}
+
+
+class Judged(NamedTuple):
+    """A judge, and the values of options, or ways to give data, that it judges."""
+
+    judge: Callable[..., Any]
+    values: Mapping[str, tuple[Any, ...]] = MappingProxyType({})
+
+
+#: Who judges what.
+TABLE: dict[str, Judged] = {
+    "drf": Judged(pool.drf, {"weights": ("equal", "by user", "by resource")}),
+    "drf_by_task": Judged(pool.drf_by_task, {"stuck": ("skip", "stop"), "running": (None, "some")}),
+    "sequential_minmax": Judged(pool.sequential_minmax, {"ties": ("first", "last")}),
+    "dmfa_srq": Judged(pool.dmfa_srq),
+    "dynamic_drf": Judged(pool.dynamic_drf),
+    "static_optimum": Judged(pool.static_optimum),
+    "cbdrf": Judged(
+        credits.cbdrf,
+        {
+            "rho": (F(3, 4), F(1, 3)),
+            "step_up": (F(1, 10), F(1, 3)),
+            "step_down": (F(1, 10), F(2, 5)),
+            "initial_credit": (F(1), F(7, 10)),
+            "credit_cap": ("initial", None, F(13, 10)),
+            "credit_floor": (F(0), F(1, 5)),
+            "held": ("returns", "stays"),
+            "grant": ("scaled", "weighted", "capped"),
+            "penalty": ("step", "graded"),
+            "ratio": ("least", "mean", "dominant"),
+        },
+    ),
+    "karma": Judged(
+        credits.karma, {"alpha": (F(0), F(1, 2), F(2, 3), F(1)), "initial_credit": (None, F(1, 5), "by user")}
+    ),
+    "tv_drf": Judged(
+        periods.tv_drf,
+        {
+            "method": ("heuristic", "lexicographic"),
+            "alone": ("bundles", "whole_bundles", "resources"),
+            "unserved": ("expires", "waits"),
+            "memory": (True, False),
+            "weights": (None, "by user"),
+        },
+    ),
+    "gdrf": Judged(
+        machines.gdrf,
+        {
+            "match": ("nearest", "same", "any"),
+            "least": ("amount", "dominant_share", "shares"),
+            "machine_type": ("share", "amount"),
+            "choice": ("fairness", "fairness_empty_last", "fairness_after", "first"),
+            "queue": ("rounds", "one_by_one"),
+        },
+    ),
+    "drfh": Judged(machines.drfh, {"method": ("best_fit", "first_fit", "fluid")}),
+    "mdrf": Judged(machines.mdrf, {"reading": ("entropy", "type")}),
+    "per_server_drf": Judged(machines.per_server_drf),
+    "virtual_cluster": Judged(
+        clusters.virtual_cluster,
+        {
+            "method": (
+                "relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing", "exact", "spanning",
+            ),
+            "whole": (True, False),
+            "load": ("relative", "free"),
+            "fit": ("least_wanted", "best_fit", "first_fit"),
+            "general": ("greedy", "relaxation", "metagreedy"),
+            "small": (0, 1, 8),
+            "top_up": (False, True),
+        },
+    ),
+}  # fmt: skip
+#: Where an option counts.
+WHERE: dict[str, dict[str, Any]] = {
+    "load": {"method": "relaxation"},
+    "fit": {"method": "greedy"},
+    **{option: {"method": "mixed_knapsack"} for option in ("general", "small", "top_up")},
+}
+CASES = [
+    (name, option, value)
+    for name, row in TABLE.items()
+    for option, values in (row.values or {"": ("",)}).items()
+    for value in values
+]
+
+# ------------------------------------------------------------------------------------------- what people write
+
+#: Ones, tenths, hundredths, thirds, GiB of a billion bytes.
+UNITS = (F(1), F(1, 10), F(1, 100), F(1, 3), F(10**9, 2**30))
+
+
+def numbers(rng: Random, least: int, most: int, *shape: int, units: Any = None) -> Any:
+    """Draw an array of multiples, the last axis with a unit for each place."""
+    each = units or rng.choices(UNITS, k=shape[-1])
+
+    def rows(lengths: tuple[int, ...]) -> Any:
+        if len(lengths) == 1:
+            return [unit * rng.randint(least, most) for unit in each]
+        return [rows(lengths[1:]) for _ in range(lengths[0])]
+
+    return rows(shape)
+
+
+def some_of_each(demands: Any) -> Any:
+    """Let everybody need something."""
+    unit = next((d for row in demands for d in row[:1] if d), F(1))
+    return [row if any(row) else [unit, *row[1:]] for row in demands]
+
+
+def by_user(rng: Random, n: int, least: int = 1) -> Any:
+    return [rng.choice(UNITS) * rng.randint(least, 4) for _ in range(n)]
+
+
+def bounds(rng: Random, n: int) -> Any:
+    return [rng.choice((None, F(rng.randint(0, 12), 2))) for _ in range(n)]
+
+
+# ------------------------------------------------------------------------------------------- data of each kind
+
+
+def of_pool(rng: Random, options: dict[str, Any]) -> dict[str, Any]:
+    n, m = rng.randint(1, 5), rng.randint(1, 3)
+    units, limits = rng.choices(UNITS, k=m), bounds(rng, n)
+    demands, capacities = some_of_each(numbers(rng, 0, 5, n, m, units=units)), numbers(rng, 5, 40, m, units=units)
+    each = {"equal": [F(1)] * n, "by user": by_user(rng, n), "by resource": numbers(rng, 1, 4, n, m)}
+    if options.get("running") == "some":  # tasks of some users, where they fit
+        options["running"] = [0] * n
+        for i in rng.choices(range(n), k=3):
+            more = [x + (h == i) for h, x in enumerate(options["running"])]
+            within = limits[i] is None or more[i] <= limits[i]
+            if within and pool.fits(pool.total(pool.times(demands, more)), capacities):
+                options["running"] = more
+    weights = each[options.pop("weights", "by user")]
+    return {"demands": demands, "weights": weights, "capacities": capacities, "max_tasks": limits}
+
+
+def of_arrivals(rng: Random, options: dict[str, Any]) -> dict[str, Any]:
+    n, m = rng.randint(1, 6), rng.randint(1, 3)
+    return {"demands": some_of_each(numbers(rng, 0, 5, n, m)), "weights": by_user(rng, n)}
+
+
+def of_phases(rng: Random, options: dict[str, Any]) -> dict[str, Any]:
+    n, m, T = rng.randint(1, 4), rng.randint(1, 3), rng.randint(1, 4)
+    if options.get("initial_credit") == "by user":
+        options["initial_credit"] = by_user(rng, n, 0)
+    return {
+        "demands": numbers(rng, 0, 5, T, n, m),
+        "capacities": numbers(rng, 5, 40, m),
+        "max_tasks": [bounds(rng, n) for _ in range(T)],
+        "released": numbers(rng, 0, 10, T, n, m, units=[F(1, 10)] * m),
+    }
+
+
+def of_periods(rng: Random, options: dict[str, Any]) -> dict[str, Any]:
+    n, m, T, K = rng.randint(1, 3), rng.randint(1, 2), rng.randint(1, 3), rng.randint(1, 3)
+    if options["weights"] == "by user":
+        weights = by_user(rng, n)
+        options["weights"] = [w / sum(weights) for w in weights]
+    fluid = options["method"] == "lexicographic"  # in one pool; where all need something of all each task moves beta
+    units = rng.choices(UNITS, k=m)
+    demands, machines = numbers(rng, fluid, 5, T, n, m, units=units), numbers(rng, 3, 12, K, m, units=units)
+    if fluid:
+        machines = [[c * k for c in machines[0]] for k in rng.choices(range(1, 4), k=K)]
+    tasks = numbers(rng, 0, 6, T, n, units=None if fluid else [F(1)] * n)
+    tasks = [[x * any(row) for x, row in zip(*both, strict=True)] for both in zip(tasks, demands, strict=True)]
+    shares = [[rng.randint(0, 3) + (i == k % n) + (k == 0) for i in range(n)] for k in range(K)]
+    parts = [[F(row[i], sum(row)) for row in shares] for i in range(n)]
+    return {"demands": demands, "tasks": tasks, "machines": machines, "contributions": parts}
+
+
+def of_machines(rng: Random, options: dict[str, Any]) -> dict[str, Any]:
+    n, m, K = rng.randint(1, 4), rng.randint(1, 3), rng.randint(1, 3)
+    units = rng.choices(UNITS, k=m)
+    return {
+        "demands": some_of_each(numbers(rng, 0, 4, n, m, units=units)),
+        "machines": numbers(rng, 2, 14, K, m, units=units),
+        "machine_counts": [rng.randint(1, 3) for _ in range(K)],
+        "max_tasks": bounds(rng, n),
+        "seed": rng.randint(0, 9),
+        "weights": by_user(rng, n),
+    }
+
+
+def of_clusters(rng: Random, options: dict[str, Any]) -> dict[str, Any]:
+    n, H = rng.randint(1, 4 if options["method"] == "exact" else 6), rng.randint(1, 3)
+    # where VMs are not whole only what doubles hold exactly ties in them, too
+    part = rng.choice((10, 100, 3) if options["whole"] else (4, 8))
+    return {
+        "max_vms": [F(rng.randint(1, 9)) for _ in range(n)],
+        "tolerance": [F(rng.randint(0, part), part) for _ in range(n)],
+        "capacities": [F(rng.randint(1, 16)), *(F(rng.randint(0, 16)) for _ in range(H - 1))],
+    }
+
+
+#: By kind of mechanism.
+DRAWN = {
+    "pool": of_pool, "arrivals": of_arrivals, "phases": of_phases, "periods": of_periods, "machines": of_machines,
+    "clusters": of_clusters,
+}  # fmt: skip
+
+
+def doubles(value: Any, none: Any = None) -> Any:
+    """Give fractions as doubles, and no bound as infinite."""
+    if isinstance(value, (list, tuple)):
+        return [doubles(one, np.inf) for one in value]
+    return none if value is None else float(value) if isinstance(value, F) else value
+
+
+def check(found: Any, expected: dict[str, Any]) -> None:
+    """Compare what a judge says, to 1e-9; of a solver, to 1e-6; or ask it."""
+    for name, value in expected.items():
+        if name == "rank":  # as many of: users served, the least fraction of theirs, all VMs
+            told: Any = (found.served.sum(), np.nan_to_num(found.served_fraction), found.vms.sum())[: len(value)]
+        else:
+            told = getattr(found, name)
+        if callable(value):
+            assert value(told), name
+        else:
+            right, near = np.array(doubles(list(value)), dtype=float), 1e-6 if isinstance(value, np.ndarray) else 1e-9
+            assert np.shape(told) == right.shape, name
+            assert np.allclose(np.asarray(told, dtype=float), right, rtol=near, atol=near / 1000), (name, told, right)
+
+
+def drawn(name: str, option: str, value: Any, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Draw what a mechanism is given, and what its judge is: machines one by one, and lots in place of a seed."""
+    rng, takes = Random(f"{name} {option} {value} {seed}"), registry[name].takes
+    options = {one: rng.choice(values) for one, values in TABLE[name].values.items()} | WHERE.get(option, {})
+    options |= {option: value} if option else {}
+    given = DRAWN[registry[name].kind](rng, options)
+    given = {key: one for key, one in (given | options).items() if key in takes}
+    judged = {key: one for key, one in given.items() if key not in ("machine_counts", "seed")}
+    if "machine_counts" in given:
+        rows = zip(given["machines"], given["machine_counts"], strict=True)
+        judged["machines"] = [size for size, count in rows for _ in range(count)]
+    if "seed" in given:
+        lots = np.random.default_rng(given["seed"])
+        judged["lots"] = [lots.permutation(len(axis)).tolist() for axis in (given["demands"], given["demands"][0])]
+    return given, judged
+
+
+@pytest.mark.parametrize(("name", "option", "value"), CASES)
+def test_a_mechanism_and_its_judge_agree(name: str, option: str, value: Any) -> None:
+    for seed in range(20):
+        given, judged = drawn(name, option, value, seed)
+        expected = TABLE[name].judge(**judged)
+        asked = {key: doubles(one) for key, one in given.items()} | (
+            {"placement": True} if "placement" in expected else {}
+        )
+        for engine in ("fast", "plain"):
+            check(registry[name].function(**asked, engine=engine), expected)
+
+
+def options_of(name: str) -> dict[str, Any]:
+    """Options of a mechanism, with all their values where these can be told."""
+    hints, found = get_type_hints(registry[name].function), {}
+    for option, parameter in inspect.signature(registry[name].function).parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY and option not in DATA:
+            kind = hints[option]
+            found[option] = get_args(kind) if get_origin(kind) is Literal else (True, False) if kind is bool else None
+    return found
+
+
+@pytest.mark.parametrize("name", registry)
+def test_every_value_has_a_judge_and_every_judge_a_value(name: str) -> None:
+    options, row = options_of(name), TABLE[name]
+    assert set(options) <= set(row.values)
+    assert set(row.values) <= set(registry[name].takes)
+    for option, values in options.items():
+        assert values is None or set(values) == set(row.values[option]), option
+    assert {option: one.values for option, one in registry[name].readings.items()}.items() <= row.values.items()
+
+
+def test_judges_share_nothing_with_what_they_judge() -> None:
+    assert set(TABLE) == set(registry)
+    for path in Path(pool.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf8"))):
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not [one for one in names if one.split(".")[0] in ("fairbook", "book") or "importlib" in one], path
+            if isinstance(node, ast.FunctionDef):
+                assert sum(isinstance(one, ast.stmt) for one in ast.walk(node)) - 1 <= 30, node.name
