@@ -80,8 +80,8 @@ def test_what_stops_a_node_is_told() -> None:
     assert found.explain("a").endswith("ram, which it needs, is used up.")
     assert found.explain("c") == "c is not present."
     assert replace(found, bottlenecks=np.array([0, -3, -3])).violations()[:2] == [
-        "cpu does not stop a",
-        "b is said not to be present",
+        "a is not stopped by cpu",
+        "b is not stopped by being away",
     ]
     assert fb.grant_tasks(demands, [1, 1, 1], capacities=[9, 18]).bottlenecks.tolist() == [0, 0, -3]
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -58,7 +58,7 @@ from fairbook.model.inputs import (
 )
 from fairbook.model.instance import checks_choices, takes_instance
 from fairbook.model.phased import PhasedRun
-from fairbook.model.result import called
+from fairbook.model.result import called, unsound
 
 __all__ = ["KarmaRun", "karma", "karma_phase", "karma_rule"]
 
@@ -322,6 +322,17 @@ class KarmaRun(PhasedRun):
     named_users, named_resources : tuple or None
     """
 
+    arrays: ClassVar[dict[str, str]] = {
+        "demands": "tnm amount",
+        **dict.fromkeys(("tasks", "credit", "guaranteed", "borrowed", "donated", "earned"), "tn number"),
+        "final_credit": "n number",
+        "bottlenecks": "tn place",
+        "max_tasks": "tn bound",
+        "capacities": "m size",
+        "alpha": " part",
+        "free_credit": " amount",
+    }
+
     tasks: FloatArray
     credit: FloatArray
     final_credit: FloatArray
@@ -396,46 +407,65 @@ class KarmaRun(PhasedRun):
         columns = ("tasks", "dominant_shares", "guaranteed", "borrowed", "donated", "earned", "credit")
         return self._frame({**{name: getattr(self, name) for name in columns}, "bottleneck": names[stops]})
 
+    @property
+    def certificate(self) -> str:
+        """What an empty list of ``violations()`` says."""
+        return "proved: in each phase the richest borrow first and the poorest earn first; credits follow from that"
+
     def violations(self, rtol: float = 1e-9) -> list[str]:
-        """List every way in which the stored numbers break the rule; empty means certified.
+        """List every way in which the stored numbers break the rule; empty proves the run right, by its numbers alone.
 
         One phase is right exactly if everyone holds min(guarantee, claim) for nothing, and every borrower is at its
         bound, at the end of its credit, or needs a resource that is used up and of which nobody holds borrowed shares
         who has less credit left; and if the donors' earnings add up and no donor that has unpaid donations
-        left ends poorer than one that earned. Credits must follow from one phase to the next. Cost O(T n m).
+        left ends poorer than one that earned. Credits must follow from one phase to the next. Shares are compared to
+        ``rtol`` of the pool, credits to ``rtol`` of the largest. Cost O(T n m).
         """
         rtol = as_tolerance(rtol)
+        if wrong := unsound(self):
+            return wrong
         found: list[str] = []
-        need, largest = normalised(self.demands, self.capacities)
-        share = self.alpha / self.tasks.shape[1]
-        given = np.minimum(self.max_tasks * largest, share)
+        size, guarantee = self.demands / self.capacities, self.alpha / self.tasks.shape[1]
+        largest, needs = size.max(axis=2), size > 0
+        claim = self.max_tasks * np.where(largest > 0, largest, 1)
+        given = np.minimum(claim, guarantee)
         spend = self.credit + self.free_credit
         left, after = spend - self.borrowed, spend - self.borrowed + self.earned
         near = rtol * (1 + spend.max(axis=1, keepdims=True))
 
-        def check(wrong: NDArray[np.bool_], text: str) -> None:
-            found.extend(f"{text} in phase {t}" for t in np.flatnonzero(wrong.any(axis=1)).tolist())
+        def check(right: NDArray[np.bool_], text: str) -> None:
+            """Comparisons say what is right, so that NaN is wrong."""
+            found.extend(f"{text} in phase {t}" for t in np.flatnonzero(~right.all(axis=1)).tolist())
 
-        def off(a: FloatArray, b: FloatArray) -> NDArray[np.bool_]:
-            return ~(np.abs(a - b) <= near)
+        def same(a: FloatArray, b: FloatArray, slop: Any = rtol) -> NDArray[np.bool_]:
+            close: NDArray[np.bool_] = np.abs(a - b) <= slop
+            return close
 
-        check(off(np.vstack([self.credit[1:], self.final_credit]), after), "credits do not follow from what was paid")
-        check(off(self.guaranteed, given), "what is held for nothing is not min(guarantee, claim)")
-        check(off(self.donated, share - given), "donations are told wrongly")
-        check(off(self.tasks * largest, self.dominant_shares), "tasks are not what the shares pay for")
-        check((self.borrowed < 0) | (left < -near), "someone borrows what its credit does not pay for")
-        check((self.earned < 0) | (self.earned > self.donated + near), "someone earns more than it donates")
+        credits = np.vstack([self.credit[1:], self.final_credit])
+        check(same(credits, after, near), "credits do not follow from what was paid")
+        check(same(self.guaranteed, given), "what is held for nothing is not min(guarantee, claim)")
+        check(same(self.donated, guarantee - given), "donations are told wrongly")
+        shares = np.where(largest > 0, self.tasks * largest, self.tasks)
+        check(same(shares, self.dominant_shares, rtol * self.dominant_shares), "tasks are not what the shares pay for")
+        check(self.tasks <= self.max_tasks * (1 + rtol), "someone has more than it claims")
+        check((self.borrowed >= 0) & (left >= -near), "someone borrows what its credit does not pay for")
+        check((self.earned >= 0) & (self.earned <= self.donated + near), "someone earns more than it donates")
         earned, donated, borrowed = (a.sum(axis=1, keepdims=True) for a in (self.earned, self.donated, self.borrowed))
-        check(off(earned, np.minimum(donated, borrowed)), "donors do not earn what is borrowed from them")
+        check(same(earned, np.minimum(donated, borrowed), near), "donors do not earn what is borrowed from them")
         richest = np.where(self.earned > near, after, -np.inf).max(axis=1, keepdims=True)
-        unpaid = self.earned < self.donated - near
-        check(unpaid & (after < richest - near), "a donor earns before a poorer one")
+        check((self.earned >= self.donated - near) | (after >= richest - near), "a donor earns before a poorer one")
+        used, stops = np.einsum("ti,tij->tj", self.tasks, size), self.bottlenecks
+        check(used <= 1 + rtol, "the pool is overdrawn")
+        check((stops >= OWN) & (stops < len(self.capacities)), "there is no resource as is said to stop someone")
+        most = np.minimum(np.where(needs.any(axis=2), claim, 0), given + spend)
+        bound = (self.dominant_shares >= most * (1 - rtol)) | (stops != OWN)
+        check(bound, "someone is below its claim and the end of its credit")
         for j, name in enumerate(self.resources):
-            holds = (need[:, :, j] > 0) & (self.borrowed > near)
+            ends = (used[:, j : j + 1] >= 1 - rtol) & needs[:, :, j]
+            check(ends | (stops != j), f"{name} is said to stop someone and does not")
+            holds = needs[:, :, j] & (self.borrowed > near)
             least = np.where(holds, left, np.inf).min(axis=1, keepdims=True)
-            check((self.bottlenecks == j) & (left > least + near), f"a richer user is denied {name}")
-        for t in range(len(self)):
-            found += [f"{text} in phase {t}" for text in self.at(t).violations(rtol)]
+            check((left <= least + near) | (stops != j), f"a richer user is denied {name}")
         return found
 
 

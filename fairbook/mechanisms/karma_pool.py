@@ -86,7 +86,7 @@ class Karma(CreditPool):
         """
         values, users, resources = self._matched(demands, "demands")
         bounds = as_max_tasks(max_tasks, len(self), users)
-        found = work_out(values[None], self._capacities, bounds[None], self._credit, self.alpha)
+        found = work_out(values[None], self.capacities, bounds[None], self._credit, self.alpha)
         self._credit = found.final_credit
         self.phases += 1
         return replace(found, named_users=users, named_resources=resources).at(0)

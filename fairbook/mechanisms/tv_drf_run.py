@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.engines.tv_drf_alone import amounts_alone, coefficients
+from fairbook.mechanisms.judges import amounts_alone, shared_coefficients
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import FITS, IDLE, NOTHING, OWN, FloatArray, Names, as_tolerance
 from fairbook.model.phased import PhasedRun
-from fairbook.model.result import called, labels_or_positions, position
+from fairbook.model.result import called, labels_or_positions, position, unsound
 
 
 class _Period(Allocation):
@@ -75,6 +75,22 @@ class TvDrfRun(PhasedRun):
     step = "period"
     drawn = "cumulative_shares"
     names = ("users", "resources", "machine_names")
+    arrays: ClassVar[dict[str, str]] = {
+        "demands": "tnm amount",
+        "machines": "km amount",
+        "max_tasks": "tn bound",
+        "contributions": "nk amount",
+        "weights": "n size",
+        **dict.fromkeys(("tasks", "cumulative_shares"), "tn amount"),
+        "sharing_coefficients": "tn bound",
+        "amounts": "tnm amount",
+        "alone": "tnm amount",
+        "unserved": "tn told",
+        "bottlenecks": "tn place",
+        "below_one": "t truth",
+        "machine_use": "tkm number",
+        "placement": "tnk whole",
+    }
 
     tasks: FloatArray
     sharing_coefficients: FloatArray
@@ -201,20 +217,28 @@ class TvDrfRun(PhasedRun):
             f"and stands at G = {self.cumulative_shares[t, i]:.6g}."
         )
 
+    @property
+    def certificate(self) -> str:
+        """What an empty list of ``violations()`` says."""
+        return "consistent: all accounts follow from the tasks, which fit; the choice between users is not checked"
+
     def violations(self, rtol: float = 1e-9) -> list[str]:
         """List every way in which the stored numbers contradict the model; empty means that they do not.
 
         Capacity of each machine (of the pool, where fluid), bounds, queues, whole tasks, amounts and G from the tasks
         in the order of submission, beta from the amounts, parts and weights that sum to 1, and what stops a user:
         fluid, a resource that is used up; whole tasks, a next task that fits on no machine and needs more than is left
-        of the resource named. ``alone`` is worked out anew, as the mechanism does. Not whether the choice was fair.
+        of the resource named. What each would have had alone is worked out from demands, bounds and parts, by code that
+        the mechanism does not use. Not whether the choice was fair.
 
         Notes
         -----
         Cost O(T n (K m + log T)).
         """
         rtol = as_tolerance(rtol)
-        found: list[str] = []
+        found = unsound(self)
+        if found:
+            return found
 
         def check(right: NDArray[np.bool_], text: str) -> None:
             """Comparisons say what is right, so that NaN is wrong."""
@@ -225,12 +249,12 @@ class TvDrfRun(PhasedRun):
                 close: NDArray[np.bool_] = np.isfinite(b) & (np.abs(a - b) <= rtol * (1 + np.abs(b)) + slop)
             return close | (a == b)
 
-        if not (near(self.weights.sum(), np.array(1.0)) and (self.weights > 0).all()):
-            found.append("weights are not positive or do not sum to 1")
-        if not (near(self.contributions.sum(axis=0), np.array(1.0), 1e-9).all() and (self.contributions >= 0).all()):
-            found.append("contributions are negative or do not sum to 1")
-        if not ((self.machines >= 0) & np.isfinite(self.machines)).all():
-            found.append("machines are not numbers")
+        if not near(self.weights.sum(), np.array(1.0)):
+            found.append("weights do not sum to 1")
+        if not near(self.contributions.sum(axis=0), np.array(1.0), 1e-9).all():
+            found.append("contributions do not sum to 1")
+        if not (self.machines.sum(axis=0) > 0).all():
+            return [*found, "there is nothing of some resource"]
         total, whole = self.capacities, self.machine_use is not None
         share, rate = self.amounts / total, self.demands / total
         if self.machine_use is not None:
@@ -243,7 +267,6 @@ class TvDrfRun(PhasedRun):
                 placed = np.einsum("tik,tij->tkj", self.placement.astype(float), rate)
                 check(near(placed, self.machine_use / total), "placements and machines do not add up")
         check(share.sum(axis=1) <= 1 + rtol, "the pool is overdrawn")
-        check((self.demands >= 0) & np.isfinite(self.demands) & (self.max_tasks >= 0)[:, :, None], "input is no number")
         waited = np.zeros_like(self.tasks)
         if self.waits:
             waited[1:] = self.unserved[:-1]
@@ -260,10 +283,10 @@ class TvDrfRun(PhasedRun):
         check(right[:, :, -1], "G does not follow from the tasks")
         own = amounts_alone(self.demands, self.max_tasks, self.machines, self.contributions, self.reading, self.waits)
         check(np.abs(self.alone - own) <= rtol * total, "amounts alone do not follow from the queue and the own parts")
-        check(near(self.sharing_coefficients, coefficients(self.amounts, self.alone)), "beta is wrong")
+        check(near(self.sharing_coefficients, shared_coefficients(self.amounts, self.alone)), "beta is wrong")
         beta = self.sharing_coefficients
         if not whole and not self.memory:  # what was decided on: each period by itself
-            beta = coefficients(self.amounts, self.alone, False)
+            beta = shared_coefficients(self.amounts, self.alone, False)
         check(self.below_one == (beta < 1 - FITS).any(axis=1), "below_one is wrong")
         if not whole and self.reading != "resources" and (self.memory or not self.waits):
             # then all can run what they would run alone, and alone they are in no other queue
@@ -273,6 +296,7 @@ class TvDrfRun(PhasedRun):
         check((stops >= IDLE) & (stops < len(total)), "some bottleneck does not exist")
         check((stops == IDLE) == (most <= 0), "someone is wrongly said to have no tasks, or to have some")
         check((stops != OWN) | (self.unserved <= slight), "someone has tasks left after all")
+        check((stops == IDLE) | (stops == OWN) | (self.unserved > 0), "someone is stopped without tasks left")
         if self.machine_use is None:
             full = np.broadcast_to((share.sum(axis=1) >= 1 - rtol)[:, None], share.shape)
             needed = rate[following, users] > 0
@@ -283,7 +307,6 @@ class TvDrfRun(PhasedRun):
                 check((stops < 0) | np.take_along_axis(one, named, axis=2)[:, :, 0], text)
             check(stops != NOTHING, "no machine is said to have room, and there is one pool")
         else:
-            check((stops == IDLE) | (stops == OWN) | (self.unserved > 0), "someone is stopped without tasks left")
             free = np.broadcast_to(((total - self.use) / total)[:, None], share.shape)
             short = np.take_along_axis(rate[following, users] > free - rtol, named, axis=2)[:, :, 0]
             check((stops < 0) | short, "a resource is said to stop someone and suffices")

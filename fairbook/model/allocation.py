@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.model.inputs import FITS, IDLE, NOTHING, OWN, FloatArray, Names, as_tolerance
-from fairbook.model.result import Result, called, labelled, use_columns
+from fairbook.model.result import Result, called, labelled, unsound, use_columns
 
 __all__ = ["Allocation", "used_up"]
+
+#: What an empty list of ``violations()`` says of an allocation, by its rule.
+_SAYS = {
+    "max_min": "proved: everything fits, and the levels are max-min fair",
+    "whole_tasks": "consistent: whole tasks fit, and one more of anybody does not; whose turn it was is not checked",
+    "full": "consistent: everything fits, and what stops a user is used up; the levels are not checked",
+    "credit": "consistent: everything fits, and what stops a user is used up; the levels are not checked",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,12 +49,22 @@ class Allocation(Result):
         What the mechanism promises, which is what :meth:`explain` says and :meth:`violations` checks.
         ``"max_min"``: levels are lexicographically max-min fair. ``"whole_tasks"``: tasks are whole, and one more task
         of a user would overdraw its bottleneck. ``"full"``: every bottleneck is used up and needed. ``"credit"``: the
-        same, but that credit may hold a user back, or a user may not be there.
+        same, but that a user may be held back by something else, or may not be there.
     given_weights : ndarray or None
         The weights before they were scaled, where they were: scaling rounds.
     exact : callable or None
         The rule in fractions, where :meth:`violations` is to compare with it.
     """
+
+    arrays: ClassVar[dict[str, str]] = {
+        "demands": "nm amount",
+        "tasks": "n number",
+        "weights": "n|nm size",
+        "given_weights": "n|nm size",
+        "capacities": "m size",
+        "max_tasks": "n bound",
+        "bottlenecks": "n place",
+    }
 
     tasks: FloatArray
     demands: FloatArray
@@ -145,8 +163,13 @@ class Allocation(Result):
             f"(the highest: {self._highest[j]:.6g})."
         )
 
+    @property
+    def certificate(self) -> str:
+        """What an empty list of ``violations()`` says."""
+        return _SAYS[self.rule]
+
     def violations(self, rtol: float = 1e-9) -> list[str]:
-        """List every way in which this allocation breaks what its rule promises; empty means certified.
+        """List every way in which this allocation breaks what its rule promises; ``certificate`` says what that is.
 
         Uses nothing but the numbers stored here, so it judges any code that made them. An allocation is
         lexicographically max-min fair exactly if it is feasible and every user is at its own bound or has a
@@ -161,13 +184,15 @@ class Allocation(Result):
         Cost O(n m); the rule O(n m^2) operations on fractions, some 0.1 s for 300 users.
         """
         rtol = as_tolerance(rtol)
-        found: list[str] = []
+        found = unsound(self)
+        if found:
+            return found
         share = self.demands / self.capacities
         levels = self.levels
         used = self.tasks @ share
-        for j in np.flatnonzero(used > 1 + rtol).tolist():
+        for j in np.flatnonzero(~(used <= 1 + rtol)).tolist():
             found.append(f"{self.resources[j]} is used {used[j]:.12g} times its capacity")
-        for i in np.flatnonzero((self.tasks < 0) | (self.tasks > self.max_tasks * (1 + rtol))).tolist():
+        for i in np.flatnonzero(~((self.tasks >= 0) & (self.tasks <= self.max_tasks * (1 + rtol)))).tolist():
             found.append(f"{self.users[i]} has {self.tasks[i]:.12g} tasks, outside 0 and its bound")
         full = used >= 1 - rtol
         over = used + share > 1 + FITS  # one more task
@@ -177,11 +202,12 @@ class Allocation(Result):
         for i, j in enumerate(self.bottlenecks.tolist()):
             if not (IDLE if self.rule == "credit" else NOTHING) <= j < len(self.capacities):
                 found.append(f"there is no resource {j} that could stop {self.users[i]}")
-            elif self.rule == "credit" and j < 0:
-                if j == IDLE and (self.tasks[i] != 0 or self.demands[i].any()):
+            elif j == IDLE:
+                if self.tasks[i] != 0 or self.demands[i].any():
                     found.append(f"{self.users[i]} is said not to be present")
             elif j == NOTHING:
-                found.append(f"nothing stops {self.users[i]}")
+                if self.rule != "credit" or not self.tasks[i] < self.max_tasks[i]:
+                    found.append(f"nothing stops {self.users[i]}")
             elif j == OWN:
                 if not self.tasks[i] >= self.max_tasks[i] * (1 - rtol):
                     found.append(f"{self.users[i]} is below its own bound")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -35,7 +35,7 @@ from fairbook.model.inputs import (
     per_user,
     raise_at_first,
 )
-from fairbook.model.result import Result, called, labelled, labels_or_positions, position
+from fairbook.model.result import Result, called, labelled, labels_or_positions, position, unsound
 
 __all__ = ["SPANS", "TURNED_AWAY", "Requests", "VirtualClusters", "as_requests", "share_each", "share_out"]
 
@@ -346,6 +346,15 @@ class VirtualClusters(Result):
     packs: Callable[[NDArray[Any], NDArray[Any]], bool | None] = unproved
 
     names = ("users", "clusters")
+    arrays: ClassVar[dict[str, str]] = {
+        "requests.max_vms": "n size",
+        "requests.tolerance": "n part",
+        "requests.capacities": "h amount",
+        "vms": "n number",
+        "cluster": "n place",
+        "bound": " number",
+        "pieces": "p3 amount",
+    }
 
     @property
     def users(self) -> Names:
@@ -498,16 +507,40 @@ class VirtualClusters(Result):
             return f"{has} on {name}, its minimum: others there have a smaller fraction, and {name} is used up"
         return f"{has} on {name}, which is used up"
 
+    @property
+    def certificate(self) -> str:
+        """What an empty list of ``violations()`` says."""
+        if self.method == "exact":
+            return "repeated: VMs fit and are shared fairly, and the same search again finds no larger least fraction"
+        shared = ", each cluster is shared fairly" if self.method in _SHARING else ""
+        return f"consistent: VMs fit, nobody has less than its minimum{shared}, and the bound holds"
+
     def violations(self, rtol: float = RTOL) -> list[str]:
         """List every way in which this breaks (1) to (4), where users that were turned away have nothing.
 
-        Who lives on one cluster must share it max-min fairly, but for ``"mixed_knapsack"``, which does not promise it.
-        The ``bound`` must hold: nothing larger may pack within a million nodes of search. Where that is neither found
-        nor excluded, the bound is unproved, and no violation. Cost O(n + H), that of :func:`share_out` for each
-        cluster, and of the search where the bound is not that of one pool.
+        Who lives on one cluster must share it max-min fairly, but for ``"mixed_knapsack"``, which does not promise it:
+        all is handed out, and no VM could go to somebody with a smaller fraction. The ``bound`` must hold: VMs for more
+        than that do not fit if counted; or else are not found to pack within a million nodes of the same search that
+        the mechanism uses. Where that stays open, the bound is unproved, and no violation. Cost O(n + n log n + H), and
+        of the search.
         """
         rtol = as_tolerance(rtol)
         asked, users, clusters = self.requests, self.users, self.clusters
+        found = unsound(self)
+        if found:
+            return found
+        lowest = TURNED_AWAY if self.pieces is None else SPANS
+        placed = [(self.cluster, lowest, len(clusters), "cluster")]
+        if self.pieces is not None:
+            ends = (len(users), "user"), (len(clusters), "cluster")
+            placed += [(one, 0, *end) for one, end in zip(self.pieces.T[:2], ends, strict=True)]
+        found = [
+            f"there is no {what} {k:g}"
+            for given, low, high, what in placed
+            for k in np.unique(given[~((given >= low) & (given < high) & (given == np.floor(given)))]).tolist()
+        ]
+        if found:
+            return found
         slack = 0.0 if asked.whole else rtol
         found = [
             f"cluster {clusters[j]} holds {self.use[j]:g} of {asked.capacities[j]:g} VMs"
@@ -533,25 +566,44 @@ class VirtualClusters(Result):
         return found or [*self._unfair(slack), *self._above_the_bound(max(rtol, RTOL))]
 
     def _unfair(self, slack: float) -> Iterator[str]:
-        """Say who has another part of its cluster than max-min fairness gives."""
-        asked = self.requests
+        """Say who has VMs that others on its cluster should have, or waits for VMs that are free.
+
+        A VM must not go from a user to one that has less even with it, nor, if both then stand alike, to one that asked
+        for fewer, whom it lifts more. VMs that are not whole must not go to anybody that has less.
+        """
+        asked, one = self.requests, int(self.requests.whole)
         for j in range(len(asked.capacities)) if self.method in _SHARING else ():
             here = np.flatnonzero(self.cluster == j)
-            fair = share_out(asked.minimum[here], asked.max_vms[here], asked.capacities[j])
-            for i in here[np.abs(self.vms[here] - fair) > slack * asked.max_vms[here]].tolist():
-                yield f"{self.users[i]} has {self.vms[i]:g} VMs, which is not its fair part of {self.clusters[j]}"
+            vms, least, most = self.vms[here], asked.minimum[here], asked.max_vms[here]
+            waiting = np.flatnonzero(vms < most * (1 - slack))
+            if len(waiting):
+                poorest = waiting[np.lexsort((most[waiting], vms[waiting] / most[waiting]))[0]]
+                with_it, without = vms[poorest] * most, (vms - one) * most[poorest]
+                ahead = (without > with_it) | ((without == with_it) & (most > most[poorest]) & asked.whole)
+                if not asked.whole:
+                    ahead = vms / most > vms[poorest] / most[poorest] + slack
+                wrong = ahead & (vms > least * (1 + slack))
+                wrong[poorest] |= vms.sum() < asked.capacities[j] * (1 - slack)
+                for i in here[wrong].tolist():
+                    yield f"{self.users[i]} has {self.vms[i]:g} VMs, which is not its fair part of {self.clusters[j]}"
 
     def _above_the_bound(self, rtol: float) -> Iterator[str]:
         """Say what is above the bound: what is reached, or what could be."""
         asked, bound = self.requests, self.bound
-        pool = float((asked.pooled / asked.max_vms).min())
-        if bound < self.min_fraction * (1 - rtol):
+        if not bound >= self.min_fraction * (1 - rtol):
             yield f"the least fraction is {self.min_fraction:.12g}, and cannot be more than {bound:.12g}"
-        elif self.method == "spanning":
-            if bound < pool * (1 - rtol):
-                yield f"{pool:.12g} can be had, and not only {bound:.12g}"
-        elif bound < asked.bound * (1 - rtol):  # what holds for all needs no search
-            more = np.floor(bound * asked.max_vms + WHOLE).astype(np.int64) + 1  # the least that is above
-            sizes = np.maximum(asked.minimum, more) if asked.whole else asked.sizes(bound + rtol * asked.bound)
-            if self.packs(sizes, asked.capacities):
-                yield f"more than {bound:.12g} can be had: the VMs for it pack"
+            return
+        more = np.floor(bound * asked.max_vms + WHOLE) + 1  # the least that is above
+        above = bound + rtol * min(1.0, float(asked.capacities.sum() / asked.max_vms.sum()))
+        sizes = np.maximum(asked.minimum, more) if asked.whole else np.maximum(asked.minimum, above * asked.max_vms)
+        room = asked.capacities.sum() * (1 if asked.whole else 1 - 1e-3 * rtol)  # not what rounding makes of it
+        fits = (sizes <= asked.max_vms).all() and sizes.sum() <= room
+        if self.method == "spanning":
+            if fits:
+                yield f"more than {bound:.12g} can be had: the VMs for it fit"
+        elif (
+            fits
+            and sizes.max() <= asked.capacities.max()
+            and self.packs(sizes.astype(self.vms.dtype), asked.capacities)
+        ):
+            yield f"more than {bound:.12g} can be had: the VMs for it pack"

@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,7 +35,7 @@ from fairbook.model.inputs import (
     per_user,
     raise_at_first,
 )
-from fairbook.model.result import Result, called, labelled, labels_or_positions, use_columns
+from fairbook.model.result import Result, called, labelled, labels_or_positions, unsound, use_columns
 
 __all__ = ["Cell", "FluidPlacement", "Placement", "States", "as_cell", "machine_matrix"]
 
@@ -172,6 +172,15 @@ def as_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: 
     return cell
 
 
+#: What :class:`~fairbook.model.result.Result` wants to know of the arrays of a cell.
+_OF_CELL = {
+    "cell.demands": "nm amount",
+    "cell.machines": "km amount",
+    "cell.machine_counts": "k count",
+    "cell.max_tasks": "n bound",
+}
+
+
 class States(NamedTuple):
     """Machines grouped by what they are and what they hold."""
 
@@ -250,6 +259,8 @@ class Placement(_Placed):
     array([[2, 0],
            [0, 2]])
     """
+
+    arrays: ClassVar[dict[str, str]] = {**_OF_CELL, "placed_user": "p place", "placed_machine": "p place"}
 
     cell: Cell
     placed_user: NDArray[np.int32]
@@ -352,13 +363,26 @@ class Placement(_Placed):
         )
         return f"{has}: none of the {len(short)} machines has room for another" + (f" ({blamed})." if blamed else ".")
 
+    @property
+    def certificate(self) -> str:
+        """What an empty list of ``violations()`` says."""
+        room = ", and no machine has room for another that somebody wants" if self.full else ""
+        return f"consistent: whole tasks fit on their machines{room}; whose turn it was is not checked"
+
     def violations(self, rtol: float = 1e-9) -> list[str]:
         """List every way in which this placement breaks what it promises; empty means that it keeps its promises.
 
         Uses the demands, the machines and the list of tasks only. Cost O(P m + n N m).
         """
-        most, tasks, users = self.cell.max_tasks, self.tasks, self.users
-        over = np.argwhere(self.machine_use > self._sizes * (1 + as_tolerance(rtol)))
+        rtol, counts = as_tolerance(rtol), self.cell.machine_counts
+        most, users, number = self.cell.max_tasks, self.users, int(counts.sum())
+        found = unsound(self) or ["there are too many machines"] * (not 0 < number <= MOST_MACHINES)
+        for what, given, end in (("user", self.placed_user, len(users)), ("machine", self.placed_machine, number)):
+            found += [f"there is no {what} {k}" for k in np.unique(given[(given < 0) | (given >= end)]).tolist()]
+        if found:
+            return found
+        tasks = self.tasks
+        over = np.argwhere(~(self.machine_use <= self._sizes * (1 + rtol)))
         found = [
             f"machine {j} holds {self.machine_use[j, r]:.12g} of {self.resources[r]}, "
             f"more than its {self._sizes[j, r]:.12g}"
@@ -386,6 +410,14 @@ class FluidPlacement(_Placed):
         Scaled to sum to 1.
     mechanism : str
     """
+
+    arrays: ClassVar[dict[str, str]] = {
+        **_OF_CELL,
+        "by_class": "kn number",
+        "turn": "n place",
+        "prices": "tkm number",
+        "weights": "n size",
+    }
 
     cell: Cell
     by_class: FloatArray
@@ -446,6 +478,11 @@ class FluidPlacement(_Placed):
         )
         return f"{has}: every class of machines that it can use is full ({blamed})."
 
+    @property
+    def certificate(self) -> str:
+        """What an empty list of ``violations()`` says."""
+        return "proved: everything fits, and the levels are max-min fair"
+
     def violations(self, rtol: float = FLUID_RTOL) -> list[str]:
         """List every way in which this is not the max-min fair placement in fractions; an empty list proves that it is.
 
@@ -455,10 +492,12 @@ class FluidPlacement(_Placed):
         what a user with little weight has too little is found where it is more than ``rtol`` of a turn's resources.
         """
         rtol = as_tolerance(rtol)
-        over = np.argwhere(self.class_use > self.cell.class_capacities * (1 + rtol)).tolist()
+        if wrong := unsound(self):
+            return wrong
+        over = np.argwhere(~(self.class_use <= self.cell.class_capacities * (1 + rtol))).tolist()
         found = [f"{self.resources[r]} of class {self.classes[k]} is overdrawn" for k, r in over]
-        found += ["some tasks are negative"] * bool((self.by_class < 0).any())
-        most = np.flatnonzero(self.tasks > self.cell.max_tasks * (1 + rtol))
+        found += ["some tasks are negative"] * (not (self.by_class >= 0).all())
+        most = np.flatnonzero(~(self.tasks <= self.cell.max_tasks * (1 + rtol)))
         found += [f"{self.users[i]} has more tasks than its bound" for i in most]
         return found + self._unfair(rtol)
 
@@ -478,7 +517,7 @@ class FluidPlacement(_Placed):
             paid, level = tasks * cost, levels[stop].max()
             if not (price >= 0).all() or not abs(paid.sum() - price.sum()) <= rtol * price.sum():
                 found.append(f"tasks do not cost what all resources do where users stop at level {level:.6g}")
-            for i in np.flatnonzero((paid > rtol * price.sum()) & (levels > level * (1 + 10 * rtol))).tolist():
+            for i in np.flatnonzero(~((paid <= rtol * price.sum()) | (levels <= level * (1 + 10 * rtol)))).tolist():
                 found.append(f"{self.users[i]} stands at level {levels[i]:.6g}, at the cost of others at {level:.6g}")
             free |= stop & ~((cost > 0) & (levels >= level * (1 - 10 * rtol)))
         return found + [f"nothing stops {self.users[i]}" for i in np.flatnonzero(free)]

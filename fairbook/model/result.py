@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from html import escape
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,20 +18,41 @@ from fairbook.model.inputs import FloatArray, Names
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Result", "plain", "use_columns"]
+__all__ = ["Result", "plain", "unsound", "use_columns"]
+
+_MAX = float(np.finfo(np.float64).max)
+#: What arrays of results hold: in words, their dtypes, the least number and the largest; NaN is none of them.
+_HOLDS: dict[str, tuple[str, str, float, float]] = {
+    "number": ("finite numbers", "iuf", -_MAX, _MAX),
+    "amount": ("finite numbers from 0 on", "iuf", 0, _MAX),
+    "size": ("positive finite numbers", "iuf", 5e-324, _MAX),
+    "part": ("numbers from 0 to 1", "iuf", 0, 1),
+    "bound": ("numbers from 0 on", "iuf", 0, np.inf),
+    "told": ("numbers", "iuf", -np.inf, np.inf),
+    "place": ("whole numbers", "iu", -np.inf, np.inf),
+    "whole": ("whole numbers from 0 on", "iu", 0, np.inf),
+    "count": ("whole numbers from 1 on", "iu", 1, np.inf),
+    "truth": ("truth values", "b", 0, 1),
+}
 
 
 class Result:
     """A result of a mechanism, with ``named_users`` and ``named_resources``, or None where they came without names.
 
     Every result has ``users``, ``use``, ``slack``, ``to_frame()``, ``explain(user)``, ``violations(rtol)`` and
-    :meth:`to_dict`; kinds of results add to that. Where there are resources, ``to_frame()`` has for each of them a
-    column ``use_<resource>`` with what the user has in use, in the unit of the capacities, and in ``dominant`` the one
-    of which the user has the largest part. A subclass is a dataclass and gives ``_shape``.
+    :meth:`to_dict`; kinds of results add to that. What an empty list of ``violations()`` says is in ``certificate``, a
+    sentence that begins with *proved*: the result is right, by its numbers alone; *consistent*: it fits, and keeps the
+    promises named; or *repeated*: the code that made it, run again, gives the same.
+
+    Where there are resources, ``to_frame()`` has for each of them a column ``use_<resource>`` with what the user has in
+    use, in the unit of the capacities, and in ``dominant`` the one of which the user has the largest part. A
+    subclass is a dataclass and gives ``_shape``.
     """
 
     #: Attributes that hold names, which ``to_dict()`` gives first.
     names: ClassVar[tuple[str, ...]] = ("users", "resources")
+    #: For each array a letter for each of its sizes, those that go first say how large they are, and what it holds.
+    arrays: ClassVar[dict[str, str]] = {}
 
     if TYPE_CHECKING:
         named_users: Names | None
@@ -41,6 +63,9 @@ class Result:
 
         @property
         def slack(self) -> Any: ...
+
+        @property
+        def certificate(self) -> str: ...
 
         def to_frame(self) -> pd.DataFrame: ...
 
@@ -104,6 +129,24 @@ class Result:
             "use": plain(self.use),
             "slack": plain(self.slack),
         }
+
+
+def unsound(result: Any) -> list[str]:
+    """List the arrays of a result (where they are not None) whose shape or numbers make no sense, and no others."""
+    found, sizes = list[str](), {"1": 1, "3": 3}
+    for name, said in result.arrays.items():
+        letters, kind = said.split(" ")
+        words, types, low, high = _HOLDS[kind]
+        values = np.asarray(attrgetter(name)(result))
+        if values[()] is None:
+            continue
+        for letter, size in zip(letters, values.shape, strict=False):
+            sizes.setdefault(letter, size)
+        if values.shape not in [tuple(map(sizes.get, one)) for one in letters.split("|")]:
+            found.append(f"{name} has shape {values.shape}")
+        elif values.dtype.kind not in types or not ((values >= low) & (values <= high)).all():
+            found.append(f"{name} does not hold {words}")
+    return found
 
 
 def _stored(result: Any) -> dict[str, Any]:
