@@ -45,6 +45,8 @@ from tests.commands import (
     run,
 )
 
+#: How the line begins that says what has been found right.
+SAID = "fairbook: (proved|consistent|repeated): "
 KINDS = {
     "drf": fb.Allocation,
     "cbdrf": fb.CreditRun,
@@ -130,7 +132,7 @@ def test_what_is_written_is_what_the_library_says(
     )
     code, _, err = run(*arguments, "--verify", "--output", tmp_path / "all.json")
     stops = terms == {"stuck": "stop"}  # which leaves room
-    assert (code, "verified: no constraint is violated" in err) == (int(stops), not stops)
+    assert (code, bool(re.search(SAID, err))) == (int(stops), not stops)
     everything = json.loads((tmp_path / "all.json").read_text())
     assert (everything["mechanism"], everything["terms"]) == (rule, terms)
     key = "vms" if case is CLUSTERS else "tasks"
@@ -315,7 +317,7 @@ def test_tables_mark_the_dominant_resource_and_fit_the_terminal(
     for name, *options in SHIPPED:
         placed = ["--placement"] * (options[0] != "--capacity")
         code, out, err = run("allocate", f"data/example_{name}.csv", *options, "--verify", "--explain", *placed)
-        assert (code, "verified" in err, "\\" in out) == (0, True, False)  # no table is broken
+        assert (code, bool(re.search(SAID, err)), "\\" in out) == (0, True, False)  # no table is broken
         assert max(map(len, out.splitlines())) <= 80
     names = [f"resource_{j}" for j in range(300)]
     path = tmp_path / "users.csv"

@@ -37,7 +37,7 @@ def allocate(options: argparse.Namespace) -> int:
         if options.against not in (None, "now"):
             _against(report, given, options)
         if options.verify:
-            report.violations = result.violations()
+            report.violations, report.certificate = result.violations(), result.certificate
     except InvalidInput as error:
         raise given.in_the_files(error) from None
     if report.violations and users.period:
