@@ -285,10 +285,7 @@ class CreditRun(PhasedRun):
             return text + "It is in good standing: others in good standing took what was withheld, and more."
         return text + "It is in good standing: what is withheld from others goes to it and its like."
 
-    @property
-    def certificate(self) -> str:
-        """What an empty list of ``violations()`` says."""
-        return "proved: credits follow from what was released, pools from what is held, and the grants from both"
+    certificate = "proved: credits follow from what was released, pools from what is held, and the grants from both"
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
         """List every way in which the stored numbers break the rule; empty proves the run right, by its numbers alone.
@@ -304,9 +301,8 @@ class CreditRun(PhasedRun):
         rtol = as_tolerance(rtol)
         if wrong := unsound(self):
             return wrong
-        found = []
-        for name, phases in credit_faults(self, rtol):
-            found += [f"{name} is not what follows from the rest in phase {t}" for t in np.flatnonzero(phases)]
+        credits = ((name, t) for name, wrong in credit_faults(self, rtol).items() for t in np.flatnonzero(wrong))
+        found = [f"{name} is not what follows from the rest in phase {t}" for name, t in credits]
         return found + [f"{text} in phase {t}" for t, text in told_faults(self, self.pool, self.rule.grant, rtol)]
 
 

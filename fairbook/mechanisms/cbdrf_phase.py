@@ -350,10 +350,7 @@ class Grants(Allocation):
     credit_factor: FloatArray = field(kw_only=True)
     grant: Grant = field(kw_only=True)
 
-    @property
-    def certificate(self) -> str:
-        """What an empty list of ``violations()`` says."""
-        return "proved: grants are what the credit factors make of DRF amounts, which are max-min fair"
+    certificate = "proved: grants are what the credit factors make of DRF amounts, which are max-min fair"
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
         """List each grant, DRF amount and bottleneck that does not follow from demands, pool and credit factors.

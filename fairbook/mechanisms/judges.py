@@ -5,7 +5,6 @@ Nothing here is shared with what makes the runs. T steps, n users, m resources, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -42,46 +41,46 @@ def grant_faults(
     pool: FloatArray,
     grant: Grant,
     rtol: float,
-) -> Iterator[tuple[str, Mask]]:
+) -> list[tuple[str, Mask]]:
     """Give faults, each with the phases and nodes (T, n) that have it; ``demands`` (T, n, m), ``pool`` (T, m).
 
     DRF amounts are max-min fair: that they are can be seen. ``"scaled"`` grants are psi times as much, ``"weighted"``
     ones max-min fair with weights psi, and ``"capped"`` ones max-min fair besides what punished nodes are given: psi of
     what one could run alone on an equal part. Cost O(T n m).
     """
-    needs, there, held = demands > 0, pool[:, None] > 0, psi == 0
+    needs, there = demands > 0, pool[:, None] > 0
     present, blocked = np.asarray(needs.any(axis=2)), np.asarray((needs & ~there).any(axis=2))
     able: Mask = present & ~blocked
+    nothing, capped = able & (psi == 0), able & (psi < 1) & (grant == "capped")
     share = np.where(able[:, :, None] & there, demands / np.where(there, pool[:, None], 1), 0)
     used, plain = (np.einsum("ti,tij->tj", one, share)[:, None] for one in (tasks, drf_tasks))
     fair = stopping(drf_tasks, share, np.ones_like(psi), rtol)
-    yield "{user} is granted what it cannot use", ~able & ~((tasks == 0) & (drf_tasks == 0))
-    yield "what {user} needs is overdrawn", (needs & ~((used <= 1 + rtol) & (plain <= 1 + rtol))).any(axis=2)
-    yield "the DRF amount of {user} is not max-min fair", able & ~fair.any(axis=2)
-    capped: Mask = able & (psi < 1) & (grant == "capped")
     if grant == "scaled":
         full, by_credit, right = needs & (used >= 1 - rtol), able, psi * drf_tasks
         free = (fair & (used < 1 - FITS / 10)).any(axis=2) | ~full.any(axis=2)  # what stops it in DRF is withheld
     else:
-        top = psi.max(axis=1, keepdims=True)
-        weights = np.where(held | (grant == "capped"), 1, psi / np.where(top > 0, top, 1))
-        full, free, by_credit = stopping(tasks, share, weights, rtol), able & held, capped | (able & held)
-        alone = 1 / np.where(able, share.max(axis=2), 1)
-        right = np.where(capped, psi * alone / np.maximum(present.sum(axis=1, keepdims=True), 1), 0)
-        yield "the grant of {user} is not max-min fair", able & ~by_credit & ~full.any(axis=2)
-    yield "the grant of {user} is not what its credit makes of it", by_credit & ~(np.abs(tasks - right) <= rtol * right)
-    named = (stops >= 0) & (stops < share.shape[2])
-    full = np.where(blocked[:, :, None], needs & ~there, full & ~(able & held)[:, :, None])
-    said = named & np.take_along_axis(full, np.where(named, stops, 0)[:, :, None], axis=2)[:, :, 0]
-    said |= (stops == NOTHING) & able & (held | free)
-    yield "{user} is not stopped by {stop}", present & ~np.where(capped, stops == OWN, said)
-    yield "{user} is said to be present", ~present & (stops != IDLE)
+        weights = np.where((psi == 0) | (grant == "capped"), 1, psi / psi.max(axis=1, initial=5e-324, keepdims=True))
+        full, free, by_credit = stopping(tasks, share, weights, rtol), nothing, capped | nothing
+        alone = np.maximum(present.sum(axis=1, keepdims=True), 1) * np.where(able, share.max(axis=2), 1)
+        right = np.where(capped, psi / alone, 0)
+    stops_it = np.where(blocked[:, :, None], needs & ~there, full & ~nothing[:, :, None])
+    named = np.clip(stops, 0, share.shape[2] - 1)
+    said = (stops == named) & np.take_along_axis(stops_it, named[:, :, None], axis=2)[:, :, 0]
+    said |= (stops == NOTHING) & (nothing | (able & free))
+    return [
+        ("{user} is granted what it cannot use", ~able & ~((tasks == 0) & (drf_tasks == 0))),
+        ("what {user} needs is overdrawn", (needs & ~((used <= 1 + rtol) & (plain <= 1 + rtol))).any(axis=2)),
+        ("the DRF amount of {user} is not max-min fair", able & ~fair.any(axis=2)),
+        ("the grant of {user} is not max-min fair", able & ~by_credit & ~full.any(axis=2)),
+        ("the grant of {user} is not what its credit makes", by_credit & ~(np.abs(tasks - right) <= rtol * right)),
+        ("{user} is not stopped by {stop}", np.where(present, ~np.where(capped, stops == OWN, said), stops != IDLE)),
+    ]
 
 
 # ------------------------------------------------------------------------------------------------ credits of cbDRF
 
 
-def credit_faults(run: Any, rtol: float) -> Iterator[tuple[str, Mask]]:
+def credit_faults(run: Any, rtol: float) -> dict[str, Mask]:
     """Give what does not follow from the rest in a run of cbDRF, each with the phases (T,) that have it.
 
     Each number follows from those of its phase and of the one before. Cost O(T n m).
@@ -92,18 +91,13 @@ def credit_faults(run: Any, rtol: float) -> Iterator[tuple[str, Mask]]:
     def off(told: FloatArray, right: FloatArray, unit: Any) -> Mask:
         return ~(np.abs(told - right) <= rtol * (unit + np.abs(right))).all(axis=1)
 
-    each = np.broadcast_to(run.ratios, need.shape)
-    if rule.ratio == "least":
-        ratio = np.where(need, each, 1).min(axis=2)
-    elif rule.ratio == "mean":
-        ratio = np.where(need, each, 0).sum(axis=2) / np.maximum(need.sum(axis=2), 1)
-    else:
-        dominant = (run.demands / run.capacities).argmax(axis=2)[:, :, None]
-        ratio = np.take_along_axis(each, dominant, axis=2)[:, :, 0]
-    ratio = np.where((run.tasks > 0) & need.any(axis=2), ratio, 1)
-    yield "released", off(run.released, ratio, 1e-3)
-    yield "complied", (run.complied != (ratio >= np.full(shape, rule.rho) - FITS)).any(axis=1)
-    yield "credit_factor", off(run.credit_factor, np.minimum(run.credit, start) / start, 0)
+    each, dominant = np.broadcast_to(run.ratios, need.shape), (run.demands / run.capacities).argmax(axis=2)
+    several = {
+        "least": np.where(need, each, 1).min(axis=2),
+        "mean": np.where(need, each, 0).sum(axis=2) / np.maximum(need.sum(axis=2), 1),
+        "dominant": np.take_along_axis(each, dominant[:, :, None], axis=2)[:, :, 0],
+    }
+    ratio = np.where((run.tasks > 0) & need.any(axis=2), several[rule.ratio], 1)
     lost = rule.step_down * (1 - ratio if rule.penalty == "graded" else 1)
     moved = np.where(run.complied, run.credit + rule.step_up, np.maximum(run.credit - lost, floor))
     right = np.vstack([np.full(shape[1:], start), np.minimum(moved, cap)])
@@ -112,12 +106,17 @@ def credit_faults(run: Any, rtol: float) -> Iterator[tuple[str, Mask]]:
     # credit as near to a mark as this is set to it
     snap = min([1e-9 * start, *(step / 1000 for step in steps if step > 0)])
     wrong = ~((apart <= rtol * max(steps)) | (np.isin(told, [start, cap, floor]) & (apart <= snap))).all(axis=1)
-    yield "credit", wrong[:-1]
-    yield "final_credit", wrong[1:] & (np.arange(shape[0]) == shape[0] - 1)
     held = np.einsum("ti,tij->tj", run.tasks, run.demands * (1 - run.ratios))
-    yield "held_back", off(run.held_back, held, run.capacities)
-    kept = np.vstack([0 * held[:1], run.held_back[:-1]]) if rule.held == "stays" else 0 * held
-    yield "pool", off(run.pool, run.capacities - kept, run.capacities)
+    kept = np.vstack([0 * held[:1], run.held_back[:-1]]) * (rule.held == "stays")
+    return {
+        "released": off(run.released, ratio, 1e-3),
+        "complied": (run.complied != (ratio >= np.full(shape, rule.rho) - FITS)).any(axis=1),
+        "credit_factor": off(run.credit_factor, np.minimum(run.credit, start) / start, 0),
+        "credit": wrong[:-1],
+        "final_credit": wrong[1:] & (np.arange(shape[0]) == shape[0] - 1),
+        "held_back": off(run.held_back, held, run.capacities),
+        "pool": off(run.pool, run.capacities - kept, run.capacities),
+    }
 
 
 # -------------------------------------------------------------------------------------------- accounts of TV-DRF
@@ -160,26 +159,23 @@ def amounts_alone(
 
 def _run_alone(demands: FloatArray, tasks: FloatArray, own: FloatArray, reading: str, waits: bool) -> FloatArray:
     """Run each user's queue on its own parts of machines, (n, K, m): group by group, spread as room allows."""
-    (T, n), whole = tasks.shape, reading == "whole_bundles"
+    (T, n), whole, slight = tasks.shape, reading == "whole_bundles", FITS * own
     left, ran, at = tasks.copy(), np.zeros_like(demands), np.zeros(n, np.int64)
     for t in range(T):
-        room, going = own.copy(), np.arange(n)
-        at = at if waits else np.full(n, t)
+        room, going, at = own.copy(), np.arange(n), at if waits else np.full(n, t)
         while len(going):
-            group = at[going]
-            need = demands[group, going]
-            need = np.where(need.any(axis=1, keepdims=True), need, 1)[:, None]  # of groups without tasks
-            over = FITS * whole * own[going]
-            holds = np.where(need > 0, (room[going] + over) / np.where(need > 0, need, 1), np.inf).min(axis=2)
+            group = at[going], going
+            need = np.where(demands[group].any(axis=1, keepdims=True), demands[group], 1)[:, None]
+            over = room[going] + slight[going] * whole
+            holds = np.where(need > 0, over / np.where(need > 0, need, 1), np.inf).min(axis=2)
             most = holds.sum(axis=1)
-            runs = np.minimum(most, left[group, going])
-            runs = np.floor(runs) if whole else runs
-            ran[t, going] += runs[:, None] * demands[group, going]
+            runs = np.floor(np.minimum(most, left[group])) if whole else np.minimum(most, left[group])
+            ran[t, going] += runs[:, None] * demands[group]
+            left[group] -= runs
             part = (runs / np.where(most > 0, most, 1))[:, None, None]
             rest = room[going] - part * holds[:, :, None] * need
-            room[going] = np.where(rest > FITS * own[going], rest, 0)
-            left[group, going] -= runs
-            done = left[group, going] <= FITS * tasks[group, going]
+            room[going] = np.where(rest > slight[going], rest, 0)
+            done = left[group] <= FITS * tasks[group]
             at[going] += done
             going = going[done & (at[going] <= t)]
     return ran

@@ -407,10 +407,7 @@ class KarmaRun(PhasedRun):
         columns = ("tasks", "dominant_shares", "guaranteed", "borrowed", "donated", "earned", "credit")
         return self._frame({**{name: getattr(self, name) for name in columns}, "bottleneck": names[stops]})
 
-    @property
-    def certificate(self) -> str:
-        """What an empty list of ``violations()`` says."""
-        return "proved: in each phase the richest borrow first and the poorest earn first; credits follow from that"
+    certificate = "proved: in each phase the richest borrow first and the poorest earn first; credits follow from that"
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
         """List every way in which the stored numbers break the rule; empty proves the run right, by its numbers alone.

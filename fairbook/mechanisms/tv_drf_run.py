@@ -217,10 +217,7 @@ class TvDrfRun(PhasedRun):
             f"and stands at G = {self.cumulative_shares[t, i]:.6g}."
         )
 
-    @property
-    def certificate(self) -> str:
-        """What an empty list of ``violations()`` says."""
-        return "consistent: all accounts follow from the tasks, which fit; the choice between users is not checked"
+    certificate = "consistent: all accounts follow from the tasks, which fit; the choice between users is not checked"
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
         """List every way in which the stored numbers contradict the model; empty means that they do not.

@@ -207,10 +207,7 @@ class DynamicAllocation(Result):
             )
         return text
 
-    @property
-    def certificate(self) -> str:
-        """What an empty list of ``violations()`` says."""
-        return "proved: after each arrival everything fits, and the lowest level is as high as can be"
+    certificate = "proved: after each arrival everything fits, and the lowest level is as high as can be"
 
     def violations(self, rtol: float = 1e-9) -> list[str]:
         """List every way in which one of the allocations is not the optimum of (4), given the one before.

@@ -478,10 +478,7 @@ class FluidPlacement(_Placed):
         )
         return f"{has}: every class of machines that it can use is full ({blamed})."
 
-    @property
-    def certificate(self) -> str:
-        """What an empty list of ``violations()`` says."""
-        return "proved: everything fits, and the levels are max-min fair"
+    certificate = "proved: everything fits, and the levels are max-min fair"
 
     def violations(self, rtol: float = FLUID_RTOL) -> list[str]:
         """List every way in which this is not the max-min fair placement in fractions; an empty list proves that it is.
