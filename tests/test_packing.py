@@ -1,5 +1,6 @@
 """Packing of sizes into bins: every search against all assignments, floats that fill to the brim, limits."""
 
+import itertools
 from functools import partial
 from typing import Any
 
@@ -226,3 +227,41 @@ def test_what_needs_no_search(sizes: list[float], room: list[float], bins: list[
     found = pack(np.array(sizes, float if sizes and isinstance(sizes[0], float) else np.int64), np.array(room), 0)
     assert (found.settled, found.nodes) == (True, 0)
     assert (None if found.bins is None else found.bins.tolist()) == bins
+
+
+@pytest.mark.parametrize("heuristic", packing.LISTS, ids="-".join)
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+def test_each_list_packs_as_its_name_says(heuristic: tuple[str, str, str], kind: Any) -> None:
+    """A loop over what is sorted, without a tree, as Stillwell et al. describe it."""
+    for seed in range(60):
+        sizes, room = (one.astype(kind) for one in tight_case(np.random.default_rng(seed)))
+        room, (item, bin_, fit) = np.maximum(room, 0), heuristic
+        order = np.argsort(-sizes, kind="stable")
+        items = {"down": order, "up": order[::-1], "given": range(len(sizes))}[item]
+        rising = np.argsort(room, kind="stable")
+        bins = {"up": rising, "down": rising[::-1], "given": range(len(room))}[bin_]
+        free, where = room * (1 + 1e-12), {}
+        for one, other in itertools.product(bins, items) if fit == "fill" else [(None, i) for i in items]:
+            able = [b for b in ([one] if fit == "fill" else bins) if free[b] >= sizes[other]]
+            if able and other not in where:
+                where[other] = min(able, key=free.__getitem__) if fit == "best" else able[0]
+                free[where[other]] -= sizes[other]
+        expected = [where[i] for i in range(len(sizes))] if len(where) == len(sizes) else None
+        found = packing.list_pack(sizes, room, order, heuristic)
+        assert (None if found is None else found.tolist()) == expected, seed
+
+
+def test_of_bins_with_equal_room_the_first_is_taken_and_numbers_are_drawn_from_all_below_one() -> None:
+    assert complete(np.array([3.0]), np.array([5.0, 5.0]), 10)[1].tolist() == [0]
+    state = np.zeros(1, np.uint64)
+    with np.errstate(over="ignore"):
+        drawn = [packing._random.py_func(state) for _ in range(100)]
+    assert 0 <= min(drawn) < 0.1 < 0.9 < max(drawn) < 1
+    assert len({*drawn}) == 100
+
+
+def test_subsets_of_many_items_without_a_compiler() -> None:
+    sizes, room = np.array([4, 4, 3, 3, 3, 2, 2, 1, 1]), np.array([12, 11])
+    status, bins, _ = packing.all_subsets.py_func(sizes, room)
+    assert status == 1
+    assert np.bincount(bins, sizes).tolist() == [12, 11]

@@ -277,7 +277,7 @@ def all_subsets(sizes: Any, room: Any) -> Any:
     if bin_of[s] == H:
         return 0, where, count
     while s:
-        i = last[s]
+        i = int(last[s])  # numpy would shift within a byte
         where[i] = bin_of[s]
         s ^= 1 << i
     return 1, where, count
