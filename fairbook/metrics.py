@@ -29,6 +29,7 @@ from fairbook.model.inputs import (
     per_user,
     raise_at_first,
 )
+from fairbook.model.names import in_pandas
 
 __all__ = [
     "Run",
@@ -69,10 +70,10 @@ def _non_negative(values: Any, n: int, argument: str, users: Names | None = None
 
 
 def _vector(values: Any, argument: str) -> FloatArray:
-    count = len(as_floats(values, argument, (1,), "must have shape (n,)"))
-    if not count:
+    array = as_floats(in_pandas(values, argument), argument, (1,), "must have shape (n,)")
+    if not len(array):
         raise InvalidInput(argument, "must have at least one entry", [])
-    return _non_negative(values, count, argument)
+    return _non_negative(array, len(array), argument)
 
 
 def _held(tasks: Any, demands: Any) -> tuple[FloatArray, Named]:
@@ -179,11 +180,16 @@ def jain_index(values: Any) -> float:
     return float(scaled.sum() ** 2 / (array.size * (scaled @ scaled)))
 
 
-def exchange_rates(demands: FloatArray) -> FloatArray:
+def exchange_rates(demands: Any) -> FloatArray:
     """Give R with R[i, h] = tasks of user i that the resources of one task of user h can run, shape (n, n).
 
-    R[i, h] = min over the resources j that i needs of D_hj / D_ij; infinite where i needs none. Works on floats and on
-    fractions.
+    R[i, h] = min over the resources j that i needs of D_hj / D_ij; infinite where i needs none. An array is taken as it
+    is, and may hold fractions.
+
+    Parameters
+    ----------
+    demands : array_like or DataFrame, shape (n, m)
+        Resource per task.
 
     Notes
     -----
@@ -191,10 +197,11 @@ def exchange_rates(demands: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> exchange_rates(np.array([[1.0, 4.0], [3.0, 1.0]])).round(4)
+    >>> exchange_rates([[1, 4], [3, 1]]).round(4)
     array([[1.    , 0.25  ],
            [0.3333, 1.    ]])
     """
+    demands = demands if isinstance(demands, np.ndarray) else demand_matrix(demands).values
     n, m = demands.shape
     rates: Any = np.full((n, n), np.inf, dtype=np.result_type(demands, np.float64))
     for j in range(m):

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from fairbook.errors import MissingDependency
+from fairbook.errors import InvalidInput, MissingDependency
 from fairbook.model.inputs import as_whole
 from fairbook.progress import bar
 
@@ -72,6 +72,8 @@ def sweep(
     """
     if workers is not None:
         as_whole(workers, "workers", 1)
+    if not isinstance(jobs, Iterable):
+        raise InvalidInput("jobs", "must be a list, or anything else to go through", jobs)
     listed = list(jobs)
     arrived: Any = map(call, listed)
     try:

@@ -73,7 +73,7 @@ def _srq() -> fb.DmfaSrq:
 
 
 def _cbdrf() -> fb.CbDrf:
-    run = fb.CbDrf(NAMES, [9.0, 18.0])
+    run = fb.CbDrf(NAMES, {"cpu": 9.0, "memory": 18.0})
     run.phase(D)
     return run
 
@@ -231,7 +231,7 @@ ENTRIES = [
     ),
     Entry(
         "CbDrf.phase",
-        lambda demands: fb.CbDrf(NAMES, [9.0, 18.0]).phase(demands),
+        lambda demands: fb.CbDrf(NAMES, {"cpu": 9.0, "memory": 18.0}).phase(demands),
         {"demands": D},
         {"demands": "amounts of users"},
     ),
@@ -284,7 +284,7 @@ ENTRIES = [
     ),
     Entry(
         "Karma.phase",
-        lambda **given: fb.Karma(NAMES, [9.0, 18.0]).phase(**given),
+        lambda **given: fb.Karma(NAMES, {"cpu": 9.0, "memory": 18.0}).phase(**given),
         {"demands": D, "max_tasks": [5.0, 6.0, 7.0]},
         {"demands": "amounts of users", "max_tasks": "bounds"},
     ),
@@ -450,6 +450,7 @@ ENTRIES = [
     Entry("metrics.dominant_shares", metrics.dominant_shares, MEASURED, MEASURED_SORTS),
     Entry("metrics.utilisation", metrics.utilisation, MEASURED, MEASURED_SORTS),
     Entry("metrics.jain_index", metrics.jain_index, {"values": TASKS}, {"values": "own amounts"}),
+    Entry("metrics.exchange_rates", metrics.exchange_rates, {"demands": D}, {"demands": "amounts of users"}),
     Entry(
         "metrics.envy_matrix",
         metrics.envy_matrix,
@@ -495,7 +496,6 @@ NO_ENTRY = {
     "read_export": "of a file; its errors are in test_cli_exports",
     "results.StaleResult": "an error",
     "metrics.Run": "a protocol",
-    "metrics.exchange_rates": "of checked arrays",
     "tables.Markdown": "any text",
     "tables.myst": "frames of the book's own pages",
     "results.save": "of fairbook's own tables; its errors are in test_results",
@@ -513,6 +513,7 @@ EXEMPT = {
     ("virtual_cluster", "small", "a huge whole number"): "all users are few then",
     ("virtual_cluster", "max_vms", "one entry too many"): "whichever is shorter is to blame",
     ("virtual_cluster", "max_vms", "one entry too few"): "whichever is shorter is to blame",
+    ("virtual_cluster", "max_vms", "a dict"): "one user; whichever is shorter is to blame",
     ("virtual_cluster", "capacities", "zero inside"): "a cluster may be down",
     ("VirtualClusterPool", "capacities", "zero inside"): "a cluster may be down",
     ("VirtualClusterPool.arrive", "max_vms", "a whole float"): "virtual_cluster takes floats that are whole",

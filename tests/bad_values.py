@@ -94,6 +94,7 @@ NEVER_NUMBERS: dict[str, Callable[[Any], Any]] = {
     "a huge whole number inside": _with(10**400),
     "a date inside": _with(np.datetime64("2026-01-01")),
     "ragged": lambda good: [*good, [1.0] * 7],
+    "masked arrays in a list": lambda good: [np.ma.array(row, mask=np.ones_like(row)) for row in good],
     "one dimension more": lambda good: [good, good],
     "truth values": lambda good: np.ones(np.shape(good), dtype=bool),
     "complex": _as(complex),
@@ -232,8 +233,8 @@ BAD |= {
     "amounts of users": _but("demands", "a row of zeros"),
     "positive or zero": BAD["amounts"],
     "numbers of machines": BAD["counts"] | {"zero inside": _with(0.0), "too many in all": _with(1e8)},
-    "own positive": _but("positive", *ONE_ENTRY_MORE),  # nothing says how many there must be
-    "own amounts": _but("amounts", *ONE_ENTRY_MORE),
+    "own positive": _but("positive", "a dict", *ONE_ENTRY_MORE),  # nothing says how many there must be
+    "own amounts": _but("amounts", "a dict", *ONE_ENTRY_MORE),
     "an optional number": _but("a bounded number", "None"),
     "any number": _but("a bounded number", "negative", "infinite"),
     "an optional count": _but("a count", "None"),

@@ -2,7 +2,6 @@
 
 import inspect
 import pickle
-import re
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -13,15 +12,15 @@ import pytest
 
 import fairbook as fb
 from book.common import results, tables
-from fairbook import metrics, properties
+from fairbook import metrics
 from fairbook.mechanisms.rows import registry
-from tests.bad_inputs import ENTRIES, NAMES, NO_ENTRY, D, Entry, Row, exempt, rows
+from tests.bad_inputs import ENTRIES, NO_ENTRY, Entry, Row, exempt, rows
 from tests.bad_values import SAME
 
 BY_NAME = {entry.name: entry for entry in ENTRIES}
 
 
-def _said(answer: Any) -> str:
+def said(answer: Any) -> str:
     """Give an answer as text, all digits of it."""
     return str(answer.to_frame().to_csv() if hasattr(answer, "to_frame") and callable(answer.to_frame) else answer)
 
@@ -50,11 +49,11 @@ def _complaint(row: Row, usual: str) -> str | None:
             return None if exempt(row) else f"refused: {found}"
         if np.array(given, dtype=object).tolist() != before:
             return "wrote into what was given"
-        return None if _said(found) == usual else "another answer"
+        return None if said(found) == usual else "another answer"
     if exempt(row):
         return None
     if outcome == "answered":
-        return f"accepted: {_said(found)[:80]}"
+        return f"accepted: {said(found)[:80]}"
     if not found.where.startswith(row.argument):
         return f"names {found.where}, not {row.argument}"
     if not found.rule or not hasattr(found, "value") or len(str(found)) > 300 or "\n" in str(found):
@@ -68,7 +67,7 @@ def test_bad_values_are_refused_by_name_and_odd_ones_understood(name: str) -> No
     before = pickle.dumps(entry.good)
     outcome, answer = _outcome(entry, entry.good)
     assert outcome == "answered", answer
-    usual = _said(answer)
+    usual = said(answer)
     complaints = {(row.argument, row.kind): found for row in rows(entry) if (found := _complaint(row, usual))}
     assert complaints == {}
     assert pickle.dumps(entry.good) == before  # nobody wrote into what was given
@@ -96,7 +95,7 @@ def _told(result: Any) -> list[Any]:
 # ------------------------------------------------------------------------------------------------ completeness
 
 
-def _public() -> Iterator[tuple[str, Any]]:
+def public() -> Iterator[tuple[str, Any]]:
     """List what can be called: functions, classes, their public methods with arguments, and the rooms of measures."""
     for name in fb.__all__:
         thing = getattr(fb, name)
@@ -116,7 +115,7 @@ def _public() -> Iterator[tuple[str, Any]]:
 
 def test_every_public_callable_has_its_rows() -> None:
     known = set(BY_NAME) | set(NO_ENTRY)
-    names = [name for name, _ in _public()]
+    names = [name for name, _ in public()]
     assert [name for name in names if name not in known] == []
     assert [name for name in NO_ENTRY if name not in names] == []
     assert len(names) > 80
@@ -135,7 +134,7 @@ def test_every_argument_has_its_rows() -> None:
     }
     missing = [
         (name, argument)
-        for name, function in _public()
+        for name, function in public()
         if name in BY_NAME
         for argument in inspect.signature(function).parameters
         if argument not in ("self", "engine", *BY_NAME[name].sorts) and (name, argument) not in passed_on
@@ -171,70 +170,6 @@ def test_any_names_will_do_and_come_back(name: str) -> None:
             assert list(answer.to_frame().index) == list(frame.index), kind
             if hasattr(answer, "explain"):
                 assert str(frame.index[0]) in answer.explain(frame.index[0])
-
-
-#: What an axis is named, by its letter in docstrings. Phases come in order, and have no names.
-AXES = {"n": NAMES, "m": ["cpu", "memory"], "K": ["small", "large"], "N": ["one", "two", "three"], "H": ["x", "y"]}
-LIED_TO = {"mechanism": fb.drf, "demands": D, "weights": [1.0, 2.0, 3.0], "evaluations": 9}
-CALLS = {name: (entry.call, entry.good) for name, entry in BY_NAME.items()} | {
-    "properties.strategy_proofness": (lambda **given: properties.strategy_proofness(**given).margins, LIED_TO),
-}
-
-
-def _axes() -> dict[str, dict[str, list[str]]]:
-    """Read, from the docstrings of all that is public, the axes of the arguments of each function."""
-    public = {name: function for name, function in _public() if not inspect.isclass(function)}
-    public |= {f"properties.{name}": getattr(properties, name) for name in properties.__all__}
-    told: dict[str, dict[str, list[str]]] = {}
-    for name, function in public.items():
-        for arguments, shape in re.findall(
-            r"^(\w[\w, ]*) : [^\n]*array_like[^\n]* shape \(([^)]*)\)", inspect.getdoc(function) or "", re.M
-        ):
-            for argument in arguments.split(", "):
-                told.setdefault(argument, {}).setdefault(name, re.findall(r"\w+", shape))
-    found = {
-        name: {
-            argument: told[argument].get(name) or next(iter(told[argument].values()))  # "as for ..."
-            for argument in inspect.signature(function).parameters
-            if argument in told
-        }
-        for name, function in public.items()
-        if inspect.isfunction(function)
-    }
-    return {name: axes for name, axes in found.items() if len(axes) > 1 and name not in NO_ENTRY}
-
-
-def _labelled(value: Any, axes: list[str], turned: str) -> Any:
-    """Give names to an argument; along one axis in another order, entries and names together."""
-    if np.ndim(value) == 3:
-        return [_labelled(one, axes[1:], turned) for one in value]
-    if np.ndim(value) == 0:
-        return value
-    axes = axes[-np.ndim(value) :]
-    names = [AXES[axis][:length] if axis in AXES else range(length) for axis, length in zip(axes, np.shape(value))]
-    holder = pd.DataFrame(value, *names) if len(axes) == 2 else pd.Series(value, *names)
-    for at, axis in enumerate(axes):
-        if axis == turned:
-            holder = holder.iloc[(slice(None),) * at + (slice(None, None, -1),)]
-    return holder
-
-
-@pytest.mark.parametrize("name", list(_axes()))
-def test_arguments_are_matched_by_name(name: str) -> None:
-    """In another order, each argument gives the same, but the one whose order results stand in and ties go by."""
-    call, good = CALLS[name]
-    axes = {argument: letters for argument, letters in _axes()[name].items() if argument in good}
-
-    def answer(of: str, turned: str) -> str:
-        return _said(call(**good | {one: _labelled(good[one], axes[one], turned * (one == of)) for one in axes}))
-
-    usual, led = answer("", ""), set()
-    # demands, or the capacities of machines that use is measured by
-    for argument in sorted(axes, key=lambda one: (-len(set(axes[one]) - {"T"}), one != "capacities")):
-        for axis in axes[argument]:
-            if axis in led:
-                assert answer(argument, axis) == usual, (argument, axis)
-            led |= {axis} & AXES.keys()
 
 
 @pytest.mark.parametrize("name", BY_NAME)

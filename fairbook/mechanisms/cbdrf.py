@@ -38,6 +38,7 @@ from fairbook.mechanisms.readings import Engine, Grant, Held, Penalty, Ratio
 from fairbook.model.exact import fractions
 from fairbook.model.inputs import IDLE, FloatArray, Names, as_capacities, as_tolerance, phased_demands
 from fairbook.model.instance import takes_instance
+from fairbook.model.names import in_pandas
 from fairbook.model.phased import PhasedRun
 from fairbook.model.result import called, unsound
 
@@ -150,7 +151,7 @@ def cbdrf(
     T, n, m = named.values.shape
     shapes = (), (n,), (T, n)
     threshold = as_ratios(rho, "rho", named.users, (*shapes, (T, 1)))
-    part = as_ratios(released, "released", named.users, (*shapes, (T, n, m)))
+    part = as_ratios(released, "released", named.users, (*shapes, (T, n, m)), named.resources)
     pool, values = as_capacities(capacities, m, named.resources), np.ascontiguousarray(named.values)
     numbers = step_up, step_down, initial_credit, credit_cap, credit_floor
     rule = CreditRule(threshold, *numbers, held, grant, penalty, ratio)
@@ -402,6 +403,7 @@ class CbDrf(CreditPool):
         if self._granted is None:
             raise InvalidInput("ratios", "must wait: nothing has been shared out in this phase", f"phase {self.phases}")
         n, m = self._granted.demands.shape
+        ratios = in_pandas(ratios, "ratios")
         if isinstance(ratios, pd.DataFrame):
             ratios = self._matched(ratios, "ratios").values
         part = as_ratios(ratios, "ratios", self._users, ((), (n,), (n, m)))

@@ -50,12 +50,12 @@ from fairbook.model.inputs import (
     check_apart,
     check_fractions,
     demand_matrix,
-    labels_of,
-    order_of,
+    in_order,
+    in_phases,
     per_user,
-    reordered,
 )
 from fairbook.model.instance import check_choice, checks_choices
+from fairbook.model.names import in_pandas, labels_of, order_of, reordered
 from fairbook.model.result import unsound
 
 __all__ = ["CreditRule", "Grants", "grant_tasks", "grant_tasks_rule"]
@@ -264,7 +264,10 @@ class CreditRule:
     ratio: Ratio = "least"
 
     def __post_init__(self) -> None:
-        rho = as_floats(self.rho, "rho", (0, 1, 2), "must be one number, one a node, or (T, n) of them")
+        rho = in_pandas(self.rho, "rho")
+        if isinstance(rho, (pd.Series, pd.DataFrame)):
+            order_of(labels_of(rho.axes[-1], "rho"), None, "rho", "nodes")  # a rule knows no names
+        rho = as_floats(rho, "rho", (0, 1, 2), "must be one number, one a node, or (T, n) of them")
         check_fractions(rho, "rho")
         start = as_positive(self.initial_credit, "initial_credit")
         initial = isinstance(self.credit_cap, str) and self.credit_cap == "initial"
@@ -318,9 +321,19 @@ def grant_tasks_rule(demands: Any, credit_factor: Any, *, capacities: Any = None
     return grant_phase(need, fractions(credit_factor), pool, grant)[0].tolist()
 
 
-def as_ratios(values: Any, argument: str, users: Names | None, shapes: tuple[tuple[int, ...], ...]) -> FloatArray:
-    """Check parts between 0 and 1 of one of some shapes; a Series, and the columns of a DataFrame, go by name."""
-    if isinstance(values, pd.Series):
+def as_ratios(
+    values: Any,
+    argument: str,
+    users: Names | None,
+    shapes: tuple[tuple[int, ...], ...],
+    resources: Names | None = None,
+) -> FloatArray:
+    """Check parts between 0 and 1 of one of some shapes; names of users, and of resources with three axes, count."""
+    given = in_phases(values, argument)
+    values = given.values if given.users is not None else in_pandas(given.values, argument)
+    if given.users is not None:
+        values = np.stack([in_order(given._replace(values=one), users, resources, argument) for one in values])
+    elif isinstance(values, pd.Series):
         values = reordered(values, users, argument, "users")
     elif isinstance(values, pd.DataFrame):
         order = order_of(labels_of(values.columns, f"{argument}.columns"), users, f"{argument}.columns", "users")

@@ -49,14 +49,15 @@ from fairbook.model.inputs import (
     check_amounts,
     check_bounds,
     demand_matrix,
+    in_order,
     number_of_dimensions,
-    order_of,
     per_user,
     phased_demands,
     raise_at_first,
     row_max,
 )
 from fairbook.model.instance import checks_choices, takes_instance
+from fairbook.model.names import in_pandas
 from fairbook.model.phased import PhasedRun
 from fairbook.model.result import called, unsound
 
@@ -171,6 +172,7 @@ def karma_rule(
 
 def as_credit(credit: Any, n: int, users: Names | None, argument: str) -> FloatArray:
     """Check credits, one for everybody or one a user."""
+    credit = in_pandas(credit, argument)
     if number_of_dimensions(credit) == 0:
         return np.full(n, as_number(credit, argument, 0.0, LARGEST))
     values = per_user(credit, n, users, argument)
@@ -180,14 +182,14 @@ def as_credit(credit: Any, n: int, users: Names | None, argument: str) -> FloatA
 
 def _as_bounds(max_tasks: Any, count: int, n: int, users: Names | None) -> FloatArray:
     """Check bounds, and give them as (T, n)."""
+    max_tasks = in_pandas(max_tasks, "max_tasks")
     if max_tasks is not None and number_of_dimensions(max_tasks) == 2:
         named = demand_matrix(max_tasks, "max_tasks")
         if named.values.shape != (count, n):
             raise InvalidInput(
                 "max_tasks", f"must have shape ({count} phases, {n} users) or ({n},)", named.values.shape
             )
-        columns = order_of(named.resources, users, "max_tasks.columns", "users")
-        bounds = named.values if columns is None else named.values[:, columns]
+        bounds = in_order(named._replace(users=None), None, users, "max_tasks", columns="users")
         check_bounds(bounds)
         return bounds
     return np.broadcast_to(as_max_tasks(max_tasks, n, users), (count, n))

@@ -16,11 +16,11 @@ from fairbook.model.inputs import (
     as_capacities,
     check_amounts,
     demand_matrix,
-    labels_of,
+    in_order,
     names_or_number,
     number_of_dimensions,
-    order_of,
 )
+from fairbook.model.names import in_pandas, labels_of
 from fairbook.model.result import labels_or_positions
 
 
@@ -36,6 +36,7 @@ class CreditPool:
     def __init__(self, users: int | Sequence[Hashable], capacities: Any) -> None:
         n, self._users = names_or_number(users, "users")
         self._resources: Names | None = None
+        capacities = in_pandas(capacities, "capacities")
         if isinstance(capacities, pd.Series):
             self._resources = labels_of(capacities.index, "capacities.index")
         elif number_of_dimensions(capacities) != 1:
@@ -70,14 +71,11 @@ class CreditPool:
         return self._credit.copy()
 
     def _matched(self, values: Any, argument: str) -> Named:
-        """Check amounts, shape (n, m), and copy them in the order of the pool's own names, if both sides have any."""
+        """Check amounts, shape (n, m), and copy them in the order of the pool's own names."""
         given = demand_matrix(values, argument)
         check_amounts(given.values, argument)
         shape = (len(self), len(self._capacities))
         if given.values.shape != shape:
             raise InvalidInput(argument, f"must have shape {shape}: users, resources", given.values.shape)
-        rows = order_of(given.users, self._users, f"{argument}.index", "users")
-        columns = order_of(given.resources, self._resources, f"{argument}.columns", "resources")
-        found = given.values if rows is None else given.values[rows]
-        found = np.array(found if columns is None else found[:, columns], order="C")
-        return Named(found, self._users or given.users, self._resources or given.resources)
+        found = in_order(given, self._users, self._resources, argument)
+        return Named(found, self._users, self._resources)

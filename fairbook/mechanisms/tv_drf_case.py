@@ -18,13 +18,14 @@ from fairbook.model.inputs import (
     check_amounts,
     check_apart,
     demand_matrix,
+    in_order,
     in_words,
     number_of_dimensions,
-    order_of,
     per_user,
     phased_demands,
     raise_at_first,
 )
+from fairbook.model.names import in_pandas
 from fairbook.model.placement import machine_matrix
 from fairbook.model.result import called, labels_or_positions
 
@@ -122,6 +123,7 @@ def _as_contributions(
     contributions: Any, n: int, K: int, users: Names | None, machines: Names | None
 ) -> tuple[FloatArray, Names | None]:
     """Give the parts, (n, K), and names of machines."""
+    contributions = in_pandas(contributions, "contributions")
     if number_of_dimensions(contributions) == 1:
         values = np.broadcast_to(per_user(contributions, n, users, "contributions")[:, None], (n, K))  # one column
     else:
@@ -129,15 +131,7 @@ def _as_contributions(
         values = named.values
         if values.shape != (n, K):
             raise InvalidInput("contributions", f"must have shape ({n} users, {K} machines) or ({n},)", values.shape)
-        rows = order_of(named.users, users, "contributions.index", "users")
-        if machines == tuple(range(K)) and named.resources is not None and set(named.resources) != set(machines):
-            machines = None  # mere positions, not names
-        columns = order_of(named.resources, machines, "contributions.columns", "machines")
-        machines = machines if machines is not None else named.resources
-        if rows is not None:
-            values = np.ascontiguousarray(values[rows])
-        if columns is not None:
-            values = np.ascontiguousarray(values[:, columns])
+        values = in_order(named, users, machines, "contributions", columns="machines")
     check_amounts(values, "contributions")
     sums = values.sum(axis=0)
     for k in np.flatnonzero(~(np.abs(sums - 1) <= 1e-9))[:1].tolist():
@@ -152,8 +146,7 @@ def _as_tasks(tasks: Any, demands: FloatArray, users: Names | None, whole: bool,
     named = _matrix(tasks, "tasks", "T periods", "n users")
     if named.values.shape != (T, n):
         raise InvalidInput("tasks", f"must have shape ({T} periods, {n} users)", named.values.shape)
-    columns = order_of(named.resources, users, "tasks.columns", "users")
-    values = named.values if columns is None else np.ascontiguousarray(named.values[:, columns])
+    values = in_order(named._replace(users=None), None, users, "tasks", columns="users")
     finite = np.isfinite(values)
     for bad, rule in (
         (np.isnan(values), "must be a number"),

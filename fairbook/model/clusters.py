@@ -30,11 +30,11 @@ from fairbook.model.inputs import (
     check_fractions,
     check_positive,
     check_switch,
-    labels_of,
     number_of_dimensions,
     per_user,
     raise_at_first,
 )
+from fairbook.model.names import in_pandas, labels_of
 from fairbook.model.result import Result, called, labelled, labels_or_positions, position, unsound
 
 __all__ = ["SPANS", "TURNED_AWAY", "Requests", "VirtualClusters", "as_requests", "share_each", "share_out"]
@@ -170,10 +170,10 @@ def as_requests(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = Tru
     (array([ 5, 15]), 1.0)
     """
     whole = check_switch(whole, "whole")
+    max_vms, tolerance = in_pandas(max_vms, "max_vms"), in_pandas(tolerance, "tolerance")
+    capacities = in_pandas(capacities, "capacities")
     users = labels_of(max_vms.index, "max_vms.index") if isinstance(max_vms, pd.Series) else None
     clusters = labels_of(capacities.index, "capacities.index") if isinstance(capacities, pd.Series) else None
-    if users is None and isinstance(tolerance, pd.Series):
-        users = labels_of(tolerance.index, "tolerance.index")
     wanted = as_floats(max_vms, "max_vms", (1,), "must have shape (n,), one number of VMs a user")
     if not len(wanted):
         raise InvalidInput("max_vms", "must have at least one user", [])

@@ -1,4 +1,4 @@
-"""Checks of input: what callers pass (lists, arrays, pandas objects) becomes checked float arrays.
+"""Checks of input: what callers pass (lists, arrays, tables with names) becomes checked float arrays.
 
 Everything a caller can get wrong ends in :class:`~fairbook.errors.InvalidInput`.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
+from fairbook.model.names import BARE, Names, in_pandas, labels_of, order_of, reordered
 
 __all__ = ["LARGEST", "SMALLEST", "as_capacities", "as_demands", "as_max_tasks", "as_weights"]
 
@@ -38,7 +39,6 @@ _MOST = 10**7  # users or resources that are only counted, not named
 Array = NDArray[Any]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-Names = tuple[Hashable, ...]
 
 
 class Named(NamedTuple):
@@ -55,6 +55,55 @@ def row_max(values: Array) -> Array:
     for j in range(1, values.shape[-1]):
         np.maximum(found, values[..., j], out=found)
     return found
+
+
+# ------------------------------------------------------------------------------------------------- rows in lists
+
+
+def _check_rows(values: Any, argument: str, depth: int) -> None:
+    """Refuse masks and names in a list: numpy would look through them."""
+    for row in values if depth > 2 else ():
+        if type(row) in (list, tuple):
+            _check_rows(row, argument, depth - 1)
+    if BARE.issuperset(map(type, values)):
+        return
+    for row in values:
+        if isinstance(row, np.ma.MaskedArray):
+            raise InvalidInput(argument, "must not hold masked arrays", row)
+        if isinstance(in_pandas(row, argument), (pd.Series, pd.DataFrame)):
+            raise InvalidInput(argument, "must be one table, or hold plain rows: names in them would be lost", row)
+
+
+def in_phases(values: Any, argument: str) -> Named:
+    """Give tables, one a phase, as an array with the names of the first, and all else as it is."""
+    given: Any = list(values) if hasattr(values, "coords") and np.ndim(values) == 3 else values
+    if not isinstance(given, (list, tuple)) or number_of_dimensions(given) < 2:
+        return Named(given)
+    tables = [in_pandas(one, f"{argument}[{t}]") for t, one in enumerate(given)]
+    if not any(isinstance(one, pd.DataFrame) for one in tables):
+        return Named(given)
+    phases = [demand_matrix(one, f"{argument}[{t}]") for t, one in enumerate(tables)]
+    first, found = phases[0], []
+    for t, one in enumerate(phases):
+        found.append(in_order(one, first.users, first.resources, f"{argument}[{t}]"))
+        if one.values.shape != first.values.shape:
+            raise InvalidInput(f"{argument}[{t}]", "must have the shape of the first phase", one.values.shape)
+    return first._replace(values=np.stack(found))
+
+
+def in_order(
+    given: Named,
+    users: Names | None,
+    resources: Names | None,
+    argument: str,
+    rows: str = "users",
+    columns: str = "resources",
+) -> FloatArray:
+    """Give the values of a matrix in the order of these names of its rows and columns."""
+    at = order_of(given.users, users, f"{argument}.index", rows)
+    values = given.values if at is None else given.values[at]
+    at = order_of(given.resources, resources, f"{argument}.columns", columns)
+    return np.ascontiguousarray(values if at is None else values[:, at])
 
 
 # ---------------------------------------------------------------------------------------------- raw arrays
@@ -75,6 +124,8 @@ def as_floats(values: Any, argument: str, ndim: tuple[int, ...], shape_rule: str
     rule = shape_rule if ndim == (0,) else f"must hold numbers, {shape_rule}"
     if isinstance(values, (str, bytes, np.ma.MaskedArray)):  # numpy would look through a mask
         raise InvalidInput(argument, rule, values)
+    if isinstance(values, (list, tuple)):
+        _check_rows(values, argument, max(ndim))
     try:
         array = values.to_numpy() if isinstance(values, (pd.DataFrame, pd.Series)) else np.asarray(values)
     except (ValueError, TypeError, RecursionError):  # ragged rows, or a list that holds itself
@@ -104,43 +155,6 @@ def raise_at_first(bad: NDArray[np.bool_], argument: str, rule: str, values: Flo
     if bad.any():
         index = tuple(int(i) for i in np.argwhere(bad)[0])
         raise InvalidInput(argument, rule, float(values[index]), index)
-
-
-def labels_of(index: pd.Index, argument: str) -> Names:
-    """Give the labels of an axis, none missing and none repeated."""
-    try:
-        hash(tuple(index))
-        if index.has_duplicates or pd.isna(np.asarray(index, dtype=object)).any():
-            repeated = index[index.duplicated()].unique().tolist()
-            raise InvalidInput(argument, "must be unique and not missing", repeated or list(index))
-    except TypeError:  # labels that cannot be compared
-        raise InvalidInput(argument, "must be hashable", list(index)) from None
-    return tuple(index)
-
-
-def order_of(labels: Names | None, wanted: Names | None, argument: str, what: str) -> list[int] | None:
-    """Give the places at which labels hold the names wanted, in their order.
-
-    None where nothing moves: one side has no names, they agree already, or the labels are mere positions.
-    """
-    if labels is None or wanted is None or labels == wanted:
-        return None
-    place = {label: i for i, label in enumerate(labels)}
-    if place.keys() != set(wanted):
-        if labels == tuple(range(len(labels))):
-            return None
-        raise InvalidInput(
-            argument,
-            f"must name the same {what}, no more and no fewer",
-            {"missing": [name for name in wanted if name not in place], "unknown": list(place.keys() - set(wanted))},
-        )
-    return [place[name] for name in wanted]
-
-
-def reordered(values: pd.Series, wanted: Names | None, argument: str, what: str) -> pd.Series:
-    """Put a Series in the order of the names of ``what``; positions count where either side has no names."""
-    rows = order_of(labels_of(values.index, f"{argument}.index"), wanted, f"{argument}.index", what)
-    return values if rows is None else values.iloc[rows]
 
 
 @contextmanager
@@ -181,6 +195,7 @@ def demand_matrix(demands: Any, argument: str = "demands") -> Named:
     """Give demands as a float array of shape (n, m) with labels; entries are not checked here."""
     shape_rule = "must have shape (n users, m resources)"
     users = resources = None
+    demands = in_pandas(demands, argument)
     if isinstance(demands, pd.DataFrame):
         users = labels_of(demands.index, f"{argument}.index")
         resources = labels_of(demands.columns, f"{argument}.columns")
@@ -191,8 +206,7 @@ def demand_matrix(demands: Any, argument: str = "demands") -> Named:
 
 
 def _along(values: Any, size: int, names: Names | None, argument: str, one: str) -> FloatArray:
-    if isinstance(values, Mapping):
-        values = pd.Series(values)
+    values = in_pandas(values, argument)
     if isinstance(values, pd.Series):
         values = reordered(values, names, argument, f"{one}s")
     array = as_floats(values, argument, (1,), f"must have shape ({size},), one entry a {one}")
@@ -202,12 +216,12 @@ def _along(values: Any, size: int, names: Names | None, argument: str, one: str)
 
 
 def per_user(values: Any, n: int, users: Names | None, argument: str) -> FloatArray:
-    """Give one number a user as a float array of shape (n,), matched by name where both sides have names."""
+    """Give one number a user as a float array of shape (n,), names matched with those of the users."""
     return _along(values, n, users, argument, "user")
 
 
 def per_resource(values: Any, m: int, resources: Names | None, argument: str) -> FloatArray:
-    """Give one number a resource as a float array of shape (m,), matched by name where both sides have names."""
+    """Give one number a resource as a float array of shape (m,), names matched with those of the resources."""
     return _along(values, m, resources, argument, "resource")
 
 
@@ -235,28 +249,17 @@ def phased_demands(demands: Any) -> Named:
 
     Parameters
     ----------
-    demands : array_like, shape (T, n, m), or list of DataFrames with the same labels in the same order
-        Resource per task, under the rules of :func:`as_demands`, but that a row of zeros means: not present.
+    demands : array_like, shape (T, n, m), or list of DataFrames
+        Resource per task, under the rules of :func:`as_demands`, but that a row of zeros means: not present. Phases are
+        matched by name with the first.
 
     Returns
     -------
     Named
         ``values`` float (T, n, m), the callee's own; ``users`` and ``resources`` the labels or None.
     """
-    users = resources = None
-    if isinstance(demands, (list, tuple)) and any(isinstance(one, pd.DataFrame) for one in demands):
-        phases = [demand_matrix(one, f"demands[{t}]") for t, one in enumerate(demands)]
-        users, resources = phases[0].users, phases[0].resources
-        for t, one in enumerate(phases):
-            if (one.users, one.resources) != (users, resources):
-                raise InvalidInput(
-                    f"demands[{t}]",
-                    "must have the labels of the first phase, in the same order",
-                    [one.users, one.resources],
-                )
-        values = np.stack([one.values for one in phases])
-    else:
-        values = as_floats(demands, "demands", (3,), "must have shape (T phases, n users, m resources)")
+    given, users, resources = in_phases(demands, "demands")
+    values = as_floats(given, "demands", (3,), "must have shape (T phases, n users, m resources)")
     if 0 in values.shape:
         raise InvalidInput("demands", "must have at least one phase, user and resource", values.shape)
     check_amounts(values, "demands")
@@ -327,7 +330,7 @@ def as_demands(demands: Any, argument: str = "demands") -> Named:
     demands : array_like or DataFrame, shape (n, m)
         What one task of each user needs of each resource, in the resource's unit: finite, not negative,
         zero or in [1e-75, 1e75], at least one positive entry a row. A DataFrame's index names the users,
-        its columns the resources.
+        its columns the resources; :func:`in_pandas` lists what counts as one.
 
     Returns
     -------
@@ -370,21 +373,15 @@ def as_weights(
     ----------
     weights : array_like, Series or None, shape (n,) or, where ``m`` is given, (n, m)
         Positive numbers in [1e-75, 1e75]; None means equal weights. With shape (n, m) each resource has
-        weights of its own and each column is scaled. A DataFrame is matched by name with ``users`` and
-        ``resources``.
+        weights of its own and each column is scaled. Names are matched with ``users`` and ``resources``.
     contributed : bool
         Whether the weights are amounts that the users bring into the pool; these are kept as given.
     """
     if weights is None:
         return np.full(n, 1.0 if contributed else 1.0 / n)
+    weights = in_pandas(weights, argument)
     if m is not None and number_of_dimensions(weights) == 2:
-        if isinstance(weights, pd.DataFrame):
-            rows = order_of(labels_of(weights.index, f"{argument}.index"), users, f"{argument}.index", "users")
-            weights = weights if rows is None else weights.iloc[rows]
-            columns = f"{argument}.columns"
-            order = order_of(labels_of(weights.columns, columns), resources, columns, "resources")
-            weights = weights if order is None else weights.iloc[:, order]
-        values = demand_matrix(weights, argument).values
+        values = in_order(demand_matrix(weights, argument), users, resources, argument)
         if values.shape != (n, m):
             raise InvalidInput(argument, f"must have shape ({n},) or ({n}, {m})", values.shape)
     else:

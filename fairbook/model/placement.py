@@ -29,12 +29,13 @@ from fairbook.model.inputs import (
     as_tolerance,
     check_demands,
     demand_matrix,
+    in_order,
     in_words,
     number_of_dimensions,
-    order_of,
     per_user,
     raise_at_first,
 )
+from fairbook.model.names import in_pandas
 from fairbook.model.result import Result, called, labelled, labels_or_positions, unsound, use_columns
 
 __all__ = ["Cell", "FluidPlacement", "Placement", "States", "as_cell", "machine_matrix"]
@@ -114,14 +115,11 @@ def machine_matrix(machines: Any, m: int, resources: Names | None) -> Named:
     """
     with in_words(("n users, m", f"K machines, {m}"), ("one user", "one machine")):
         given = demand_matrix(machines, "machines")
-    values = given.values
+    values = in_order(given._replace(users=None), None, resources, "machines")
     if values.shape[1] != m:
         raise InvalidInput("machines", f"must have one column for each of the {m} resources", values.shape)
-    columns = order_of(given.resources, resources, "machines.columns", "resources")
-    if columns is not None:
-        values = np.ascontiguousarray(values[:, columns])
     check_demands(values, "machines")
-    return Named(values, given.users, resources if resources is not None else given.resources)
+    return Named(values, given.users, resources)
 
 
 def as_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: Any = None) -> Cell:
@@ -134,7 +132,7 @@ def as_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: 
     machines : array_like or DataFrame, shape (K, m), or (m,) for one class
         Capacities of one machine of each class: not negative, at least one positive entry a row. A DataFrame's
         index names the classes; its columns are matched with those of the demands. A resource that somebody
-        needs must be there on some machine.
+        needs must be there on some machine. A column ``count`` that is no resource holds the machine counts.
     machine_counts : array_like or Series, shape (K,), optional
         Whole numbers from 1 on, 10^7 machines in all at most. Default: one machine of each class.
     max_tasks : array_like or Series, shape (n,), optional
@@ -152,8 +150,15 @@ def as_cell(demands: Any, machines: Any, machine_counts: Any = None, max_tasks: 
     """
     named = as_demands(demands)
     n, m = named.values.shape
-    if number_of_dimensions(machines) == 1 and not isinstance(machines, pd.Series):
-        machines = [machines]
+    machines = in_pandas(machines, "machines")
+    if number_of_dimensions(machines) == 1:
+        machines = in_pandas([machines], "machines")
+    if isinstance(machines, pd.DataFrame) and "count" in machines and "count" not in (named.resources or ()):
+        if machine_counts is not None:
+            raise InvalidInput(
+                "machine_counts", "must not be given beside a column 'count' of machines", machine_counts
+            )
+        machines, machine_counts = machines.drop(columns="count"), machines["count"]
     given = machine_matrix(machines, m, named.resources)
     floats = np.ones(len(given.values))
     if machine_counts is not None:
