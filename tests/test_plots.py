@@ -47,7 +47,7 @@ def test_many_machines_are_lines_and_many_users_have_no_legend() -> None:
 @pytest.mark.parametrize("method", ["best_fit", "fluid"])
 def test_machines_go_by_their_names_and_may_lack_a_resource(method: str) -> None:
     machines = pd.DataFrame([[8, 0], [4, 2]], ["plain", "gpu"], ["cpu", "gpu"])
-    placed = fb.drfh([[1, 0], [1, 1]], machines, method=method)
+    placed = fb.drfh(pd.DataFrame([[1, 0], [1, 1]], columns=["cpu", "gpu"]), machines, method=method)
     panel = placed.plot(Figure().add_subplot())
     assert [one.get_text() for one in panel.get_xticklabels()] == ["plain", "gpu"]
 

@@ -192,6 +192,7 @@ class CreditRun(PhasedRun):
         Release ratios as they were given, for each resource where they differ.
     """
 
+    mechanism = "cbdrf"
     arrays: ClassVar[dict[str, str]] = {
         "demands": "tnm amount",
         **dict.fromkeys(("credit", "tasks", "drf_tasks"), "tn amount"),

@@ -324,6 +324,7 @@ class KarmaRun(PhasedRun):
     named_users, named_resources : tuple or None
     """
 
+    mechanism = "karma"
     arrays: ClassVar[dict[str, str]] = {
         "demands": "tnm amount",
         **dict.fromkeys(("tasks", "credit", "guaranteed", "borrowed", "donated", "earned"), "tn number"),

@@ -72,6 +72,7 @@ class TvDrfRun(PhasedRun):
         Labels, where some were given.
     """
 
+    mechanism = "tv_drf"
     step = "period"
     drawn = "cumulative_shares"
     names = ("users", "resources", "machine_names")

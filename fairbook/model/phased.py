@@ -19,6 +19,8 @@ __all__ = ["PhasedRun"]
 class PhasedRun(Result):
     """A run with ``tasks`` (T, n), ``demands`` (T, n, m) and ``capacities`` (m,)."""
 
+    #: As in the registry.
+    mechanism: ClassVar[str]
     #: What a step of time is called.
     step: ClassVar[str] = "phase"
     #: The account that ``plot()`` draws, an array of shape (T, n).

@@ -71,7 +71,8 @@ class Result:
 
     def __repr__(self) -> str:
         """Give one line that says what it is, and the first and last rows of ``to_frame()``: at most 12 lines."""
-        return f"{self._title()}\n{self.to_frame().to_string(max_rows=8, max_cols=7, float_format='{:.6g}'.format)}"
+        table = self.to_frame().to_string(max_rows=8, max_cols=7, float_format="{:.6g}".format)
+        return printable(f"{self._title()}\n{table}")
 
     def __eq__(self, other: object) -> bool:
         """Say whether both are of one kind with the same numbers and names, digit for digit; NaN is as NaN."""
@@ -83,7 +84,7 @@ class Result:
     def _repr_html_(self) -> str:
         """Show it in a notebook as a table."""
         table = self.to_frame().to_html(max_rows=20, float_format="{:.6g}".format, border=0)
-        return f"<p>{escape(self._title())}</p>\n{table}"
+        return printable(f"<p>{escape(self._title())}</p>\n{table}")
 
     def _title(self) -> str:
         return f"{type(self).__name__}: " + ", ".join(f"{len(getattr(self, name))} {name}" for name in self.names[:2])
@@ -185,6 +186,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if np.isfinite(value) else None
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def printable(text: str) -> str:
+    """Show control characters, and whatever else cannot be seen, as escapes; ends of lines stay."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
 def called(name: Hashable, kind: str = "user") -> str:
