@@ -183,8 +183,8 @@ def jain_index(values: Any) -> float:
 def exchange_rates(demands: Any) -> FloatArray:
     """Give R with R[i, h] = tasks of user i that the resources of one task of user h can run, shape (n, n).
 
-    R[i, h] = min over the resources j that i needs of D_hj / D_ij; infinite where i needs none. An array is taken as it
-    is, and may hold fractions.
+    R[i, h] = min over the resources j that i needs of D_hj / D_ij; infinite where i needs none. An array of
+    fractions gives fractions.
 
     Parameters
     ----------
@@ -201,7 +201,9 @@ def exchange_rates(demands: Any) -> FloatArray:
     array([[1.    , 0.25  ],
            [0.3333, 1.    ]])
     """
-    demands = demands if isinstance(demands, np.ndarray) else demand_matrix(demands).values
+    if not (isinstance(demands, np.ndarray) and demands.dtype == object):
+        demands = demand_matrix(demands).values
+        check_amounts(demands, "demands")
     n, m = demands.shape
     rates: Any = np.full((n, n), np.inf, dtype=np.result_type(demands, np.float64))
     for j in range(m):

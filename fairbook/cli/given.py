@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from fairbook.cli.options import choose, settings
 from fairbook.cli.tables import Machines, Users, read_machines, read_parts
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms import Mechanism
-from fairbook.model.inputs import as_capacities, check_positive
+from fairbook.model.inputs import Named, as_capacities, check_positive
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,13 @@ class Given:
         arrive = self.rule.kind == "arrivals"
         if arrive:
             pool = arguments.pop("capacities")
-            as_capacities(pool, len(pool))
+            as_capacities(pool, len(pool), tuple(pool.index))
             arguments["demands"] = arguments["demands"] / pool
             if "weights" in self.rule.takes:
                 weights = arguments.get("weights", pd.Series(1.0, arguments["demands"].index))
                 check_positive(weights.to_numpy(), "weights")
                 arguments["weights"] = weights / weights.sum()
         result = getattr(fairbook, self.rule.name)(**arguments)
-        if self.users.period:
-            result = replace(result, named_users=tuple(self.users.names), named_resources=tuple(self.users.resources))
         rows = result.to_frame()
         if arrive:
             rows[self.use] *= pool.to_numpy()
@@ -109,7 +107,8 @@ def make(options: argparse.Namespace, users: Users, machines: Machines | None) -
             note(f"{rule.name} does not use column {column!r}")
     if "demands" in takes:
         demands = users.demands()
-        offered["demands"] = demands if users.period else pd.DataFrame(demands, names, users.resources)
+        labels = tuple(users.names), tuple(users.resources)
+        offered["demands"] = Named(demands, *labels) if users.period else pd.DataFrame(demands, *labels)
         offered["tasks"] = offered.get("max_tasks", np.where(demands.any(axis=-1), np.inf, 0.0))
     if machines is not None and "machines" in takes:
         rows = pd.DataFrame(machines.capacities, pd.Index(machines.names, dtype=object), users.resources)

@@ -75,13 +75,17 @@ def _check_rows(values: Any, argument: str, depth: int) -> None:
 
 
 def in_phases(values: Any, argument: str) -> Named:
-    """Give tables, one a phase, as an array with the names of the first, and all else as it is."""
-    given: Any = list(values) if hasattr(values, "coords") and np.ndim(values) == 3 else values
-    if not isinstance(given, (list, tuple)) or number_of_dimensions(given) < 2:
-        return Named(given)
-    tables = [in_pandas(one, f"{argument}[{t}]") for t, one in enumerate(given)]
+    """Give tables, one a phase, as an array with the names of the first, and all else, also a Named, as it is."""
+    if type(values) is Named:
+        return values
+    if hasattr(values, "coords") and np.ndim(values) == 3:
+        values = list(values)
+    bare = Named(values)
+    if not isinstance(values, (list, tuple)) or number_of_dimensions(values) < 2:
+        return bare
+    tables = [in_pandas(one, f"{argument}[{t}]") for t, one in enumerate(values)]
     if not any(isinstance(one, pd.DataFrame) for one in tables):
-        return Named(given)
+        return bare
     phases = [demand_matrix(one, f"{argument}[{t}]") for t, one in enumerate(tables)]
     first, found = phases[0], []
     for t, one in enumerate(phases):
