@@ -7,6 +7,7 @@ as mechanisms do it. A ruler takes what a mechanism refuses: users that need not
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -201,7 +202,8 @@ def exchange_rates(demands: Any) -> FloatArray:
     array([[1.    , 0.25  ],
            [0.3333, 1.    ]])
     """
-    if not (isinstance(demands, np.ndarray) and demands.dtype == object):
+    exact = getattr(demands, "dtype", None) == object and any(isinstance(one, Fraction) for one in np.ravel(demands))
+    if not exact:
         demands = demand_matrix(demands).values
         check_amounts(demands, "demands")
     n, m = demands.shape

@@ -381,7 +381,8 @@ def test_names_are_kept_and_matched() -> None:
     assert mixed.contributions.tolist() == run.contributions.tolist() == [[1, 0], [0, 1]]
     assert (run.users, run.resources, run.named_machines) == (("ann", "bob"), ("cpu", "memory"), ("left", "right"))
     assert run.at(1).users == run.users
-    assert tv_drf(frames, tasks, machines.to_numpy(), parts).named_machines == ("left", "right")
+    with pytest.raises(fb.InvalidInput, match=r"^contributions.columns must not name machines that have no names"):
+        tv_drf(frames, tasks, machines.to_numpy(), parts)
     placed = run.placement_frame()["tasks"]
     there = np.argwhere(run.placement)
     assert placed.to_dict() == {(t, users[i], hosts[k]): run.placement[t, i, k] for t, i, k in there}
@@ -400,7 +401,7 @@ GOOD: dict[str, Any] = {
 }
 #: What only TV-DRF asks for.
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"demands": [pd.DataFrame([[1]]), pd.DataFrame([[1]], index=["a"])]}, "demands[1]"),
+    ({"demands": [pd.DataFrame([[1]]), pd.DataFrame([[1]], index=["a"])]}, "demands[1].index"),
     ({"tasks": np.ones((1, 2))}, "tasks"),
     ({"tasks": [[1, 1], [0.5, 1]]}, "tasks[1, 0]"),
     ({"tasks": [[1, math.inf], [1, 1]], "unserved": "waits"}, "tasks[0, 1]"),
