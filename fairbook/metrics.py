@@ -202,8 +202,8 @@ def exchange_rates(demands: Any) -> FloatArray:
     array([[1.    , 0.25  ],
            [0.3333, 1.    ]])
     """
-    exact = getattr(demands, "dtype", None) == object and any(isinstance(one, Fraction) for one in np.ravel(demands))
-    if not exact:
+    objects = isinstance(demands, np.ndarray) and demands.dtype.kind == "O"
+    if not (objects and any(isinstance(one, Fraction) for one in demands.flat)):
         demands = demand_matrix(demands).values
         check_amounts(demands, "demands")
     n, m = demands.shape
