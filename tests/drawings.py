@@ -96,11 +96,29 @@ def curves_are(panel: Axes, rows: pd.DataFrame, x: str, key: str, looks: Mapping
         assert line.get_label() == look.label or name == "difference"
         assert part["mean"].between(*panel.get_ylim()).all()
         found.append((panel.lines.index(line), part))
-    assert len(found) == len(panel.collections) > 0
-    for (_, part), band in zip(sorted(found, key=lambda one: one[0]), panel.collections, strict=True):
+    bands = [one for one in panel.collections if str(one.get_label()).startswith("_")]  # a named one is the paper's
+    assert len(found) == len(bands) > 0
+    for (_, part), band in zip(sorted(found, key=lambda one: one[0]), bands, strict=True):
         heights = band.get_paths()[0].vertices[:, 1]
         assert heights.min() == pytest.approx(part["low"].min(), abs=1e-12)
         assert heights.max() == pytest.approx(part["high"].max(), abs=1e-12)
+
+
+def told(figure: Figure, panel: Axes) -> tuple[str, str, str]:
+    """Give the words along both axes of a panel, also where they stand at its neighbours, and all that name its parts.
+
+    The words along an axis stand at the left-most panel of a row, and at the lowest of a column.
+    """
+    place = panel.get_subplotspec()
+    words = [panel.get_xlabel(), panel.get_ylabel()]
+    for other in figure.axes:
+        spec = other.get_subplotspec()
+        if place is not None and spec is not None:
+            words[0] = words[0] or (other.get_xlabel() if spec.colspan == place.colspan else "")
+            words[1] = words[1] or (other.get_ylabel() if spec.rowspan == place.rowspan else "")
+    named = [*panel.get_legend_handles_labels()[1], *(text.get_text() for text in panel.texts), words[1]]
+    x, y, rest = (" ".join(text.split()) for text in (*words, "; ".join(named)))
+    return x, y, rest
 
 
 def dots(panel: Axes) -> np.ndarray:

@@ -50,22 +50,19 @@ def two() -> fb.Allocation:
 
 
 def leading() -> dict[str, Frame]:
-    """Give the panels of the leads as the page does."""
-    chosen = {5: "curves_5", 20: "curves_20", 100: "curves_100"}
+    """Give the panels of Figures 3 to 7 as the page does."""
 
-    def one(measure: str, n: int, name: str = "") -> Frame:
-        frame = stored(f"tv_drf/{name or chosen[n]}")
+    def one(name: str, n: int, measure: str) -> Frame:
+        frame = stored(f"tv_drf/curves_{name}")
         return frame[(frame["n"] == n) & (frame["measure"] == measure) & (frame["unserved"] == "waits")]
 
-    least = {"5 users": one("min_share", 5), "5 busy users": one("min_share", 5, "curves_busy")}
-    return least | {f"{m}, {n} users": one(m, n) for m in ("cpu", "memory") for n in (20, 100)}
+    least = {"Figure 3, 5 users": one("5", 5, "min_share"), "5 busy users": one("busy", 5, "min_share")}
+    cases = enumerate(product((20, 100), ("cpu", "memory")), 4)
+    return least | {f"Figure {k}, {n} users": one(str(n), n, measure) for k, (n, measure) in cases}
 
 
-def ends() -> Frame:
-    names = zip(("fig5", "fig6", "fig7", "fig8"), dmfa_study.MEASURES, strict=True)
-    return dmfa_study.end_points(
-        pd.concat([stored(f"dmfa_srq/{name}").assign(measure=measure) for name, measure in names])
-    )
+def by_users() -> Frame:
+    return pd.concat([stored(f"dmfa_srq/fig{k}").assign(measure=name) for k, name in enumerate(dmfa_study.MEASURES, 5)])
 
 
 def clusters(size: str) -> Frame:
@@ -81,7 +78,8 @@ TAKEN: dict[str, Callable[[], Any]] = {
     "dmfa_srq/fig1": dmfa_study.fig1,
     "dmfa_srq/fig2": dmfa_study.fig2,
     "dmfa_srq/fig3": lambda: pd.concat([stored("dmfa_srq/fig3"), stored("dmfa_srq/fig4")]),
-    "dmfa_srq/gap": ends,
+    "dmfa_srq/fig5": by_users,
+    "dmfa_srq/gap": lambda: dmfa_study.end_points(by_users()),
     "dmfa_srq/levels": thirty,
     "dmfa_srq/water": three,
     "foundations/pools": lambda: groundwork.shares({"DRF": two(), "again": two()}),
@@ -90,12 +88,13 @@ TAKEN: dict[str, Callable[[], Any]] = {
     **{f"gdrf/{name}": lambda: stored("gdrf/curves") for name in ("fig1", "fig2", "fig3", "fig4")},
     "gdrf/example": gdrf_study.example,
     **{f"tv_drf/{name}": getattr(tv_study, name) for name in ("fig1", "fig2", "example", "memory_course")},
-    "tv_drf/leads": leading,
+    "tv_drf/curves": leading,
     "tv_drf/losses": lambda: stored("tv_drf/losses_busy"),
     "tv_drf/gaps": lambda: stored("tv_drf/gaps_busy"),
     "tv_drf/comparison": lambda: stored("tv_drf/curves_busy").query("unserved == 'waits'"),
-    "virtual_cluster/of_bound": lambda: stored("virtual_cluster/curves"),
-    "virtual_cluster/free": lambda: stored("virtual_cluster/curves"),
+    **{f"virtual_cluster/{name}": lambda: stored("virtual_cluster/curves") for name in ("fig2", "fig3")},
+    "virtual_cluster/fig4": lambda: clusters("large"),
+    "virtual_cluster/fig5": lambda: clusters("large"),
     "virtual_cluster/gains": lambda: stored("virtual_cluster/curves"),
     "virtual_cluster/packing": lambda: vc_study.packing(methods=("relaxation", "exact")),
 }

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from book.common import style
+from book.common.claims import stored as claims
 from book.common.style import LOOKS
 from book.compare import figures as compare
 from book.compare.entrants import ENTRANTS
@@ -18,14 +19,17 @@ from book.dmfa_srq import figures as dmfa
 from book.gdrf import figures as gdrf
 from book.virtual_cluster import figures as vc
 from fairbook.errors import InvalidInput
+from tests.conftest import ROOT
 from tests.drawings import (
     apart,
     contrast,
     curves_are,
+    told,
     visible,
     words_fit,
 )
 from tests.pages_drawn import Frame, clusters, each, figure, parts, picture, stored, taken, thirty
+from tools import execute
 
 # ------------------------------------------------------------------------------------------------ fit to be printed
 
@@ -77,13 +81,13 @@ def enough(frame: Frame, most: int | None = None) -> Frame:
     )
 
 
-def both_sizes(measure: str) -> Callable[[Frame], list[Frame]]:
-    return lambda frame: parts(
-        enough(frame)[enough(frame)["method"].isin(vc._SHOWN)],
-        measure=[measure],
-        variance=["variance"],
-        size=("small", "large"),
-    )
+def by_size(measure: str, *sizes: str) -> Callable[[Frame], list[Frame]]:
+    def cut(frame: Frame) -> list[Frame]:
+        frame = enough(frame)[enough(frame)["method"].isin(vc._SHOWN)]
+        frame = frame.assign(demand=30.0 * frame["users"])
+        return parts(frame, measure=[measure], variance=["variance"], size=sizes)
+
+    return cut
 
 
 #: Horizontal axis, column that tells curves apart, and the part of the frame in each panel.
@@ -94,9 +98,12 @@ CURVES: dict[str, tuple[str, str, Callable[[Frame], list[Frame]]]] = {
         lambda frame: parts(frame, measure=("utilisation", "complying", "defecting"), held=("returns", "stays")),
     ),
     "dmfa_srq/fig5": (
-        "k",
+        "n",
         "mechanism",
-        lambda frame: parts(frame[frame["mechanism"] != "difference"], n=(20, 100, 500)),
+        lambda frame: parts(
+            frame[(frame["mechanism"] != "difference") & (frame["k"] == frame["n"])],
+            measure=dict.fromkeys(frame["measure"]),
+        ),
     ),
     "gdrf/fig1": ("machines", "mechanism", each_machine),
     **{
@@ -111,14 +118,16 @@ CURVES: dict[str, tuple[str, str, Callable[[Frame], list[Frame]]]] = {
             "fig4": ("fairness", "fairness_whole"),
         }.items()
     },
-    "tv_drf/leads": (
+    "tv_drf/curves": (
         "period",
         "mechanism",
-        lambda panels: [part[part["mechanism"] == "difference"] for part in panels.values()],
+        lambda panels: [part[part["mechanism"].isin(("tv_drf", "alone"))] for part in panels.values()],
     ),
     "tv_drf/comparison": ("period", "mechanism", grid("min_share", "behind", "memory")),
-    "virtual_cluster/of_bound": ("load", "method", both_sizes("ratio")),
-    "virtual_cluster/free": ("load", "method", both_sizes("remaining")),
+    "virtual_cluster/fig2": ("demand", "method", by_size("y", "small", "large")),
+    "virtual_cluster/fig3": ("demand", "method", by_size("remaining", "small", "large")),
+    "virtual_cluster/fig4": ("demand", "method", by_size("y", "large")),
+    "virtual_cluster/fig5": ("demand", "method", by_size("remaining", "large")),
     "virtual_cluster/gains": (
         "load",
         "method",
@@ -184,6 +193,47 @@ def test_lines_are_rows_of_the_frame(name: str) -> None:
         groups = [rows[[x, y]] for _, rows in part.groupby(by, sort=False)]
         for line, rows in zip(panel.lines[: len(groups)], groups, strict=True):
             np.testing.assert_array_equal(line.get_xydata(), rows)
+
+
+# ------------------------------------------------------------------------------------------------ what papers print
+
+#: The cell that draws each figure of a page, by its label.
+CELLS = {
+    cell.metadata["mystnb"]["figure"]["name"]: (path.parent.name, cell.source)
+    for path in execute.pages()
+    for cell in execute.unexecuted(path.read_text("utf8")).cells
+    if "figure" in cell.metadata.get("mystnb", {})
+}
+
+
+@pytest.mark.parametrize("name", claims.printed())
+def test_a_printed_figure_is_drawn_with_its_quantity_and_all_its_curves(name: str) -> None:
+    """Each curve has a panel with the printed axes, where its parts are named; and a line or bars for each curve."""
+    entry = claims.printed()[name]
+    if entry["drawn"].startswith("alg-"):
+        text = (ROOT / "book" / entry["paper"] / "story.md").read_text("utf8")
+        steps = text.split(f":label: {entry['drawn']}\n")[1].split("\n:::")[0]
+        assert re.findall(r"^(\d+)\. ", steps, re.MULTILINE) == entry["curves"]
+        return
+    paper, source = CELLS[entry["drawn"]]
+    (function,) = re.findall(r"^draw\.(\w+)\(", source, re.MULTILINE)
+    made = figure(f"{paper}/{function}")
+    panels = [(panel, *told(made, panel)) for panel in made.axes]
+    ways = [entry["y"]] if isinstance(entry.get("y", ""), str) and "y" in entry else entry.get("y", [""])
+    fits = [
+        (panel, words) for panel, x, y, words in panels if entry.get("x", "") in x and any(way in y for way in ways)
+    ]
+    found = {
+        curve: next((panel for panel, words in fits if all(part in words for part in curve.split(", "))), None)
+        for curve in entry["curves"]
+    }
+    assert all(found.values()), found
+    for panel in set(found.values()):
+        assert panel is not None
+        drawn = len(panel.lines) + len(panel.containers) + len(panel.collections) + len(panel.texts)
+        assert drawn >= list(found.values()).count(panel)
+    marks = " ".join(words for _, words in fits)
+    assert all(number in marks for number in entry["states"])
 
 
 # ------------------------------------------------------------------------------------------------------ comparison
@@ -261,8 +311,8 @@ def test_readings_of_gdrf_are_dots() -> None:
         ),
         (lambda: gdrf.fig2(stored("gdrf/curves").query("measure == 'tasks'")), "measure cpu"),
         (lambda: gdrf.cell_machines(stored("gdrf/cell_machines"), "floats"), "case"),
-        (lambda: vc.of_bound(clusters("small").query("measure == 'y'")), "measure ratio"),
-        (lambda: vc.free(clusters("small"), "both"), "variance"),
+        (lambda: vc.fig2(clusters("small").query("measure == 'ratio'")), "measure y"),
+        (lambda: vc.fig3(clusters("small"), "both"), "variance"),
         (lambda: vc.gains(stored("virtual_cluster/curves"), "both"), "variance"),
         (lambda: vc.spread(stored("virtual_cluster/spread"), "both"), "variance"),
     ],

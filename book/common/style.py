@@ -126,6 +126,9 @@ _SETTINGS: dict[Any, Any] = {
     "axes.formatter.limits": (-6, 6),  # a factor above the axis would lie on the panel's name
 }
 
+#: Inches: the width of a drawing of what a paper prints, which a page shows as wide as its text.
+PRINTED = 5.8
+
 
 def axes(
     rows: int = 1,

@@ -5,7 +5,19 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from book.common.style import COLOURS, LOOKS, Svg, axes, band, drawing, legend_below, note, whiskers
+from book.common.style import (
+    COLOURS,
+    LOOKS,
+    PRINTED,
+    Svg,
+    axes,
+    band,
+    drawing,
+    legend_below,
+    note,
+    percent,
+    whiskers,
+)
 from fairbook.model.dynamic import DynamicAllocation
 
 __all__ = ["fig1", "fig2", "fig3", "fig5", "gap", "levels", "water"]
@@ -53,75 +65,98 @@ def fig2(frame: pd.DataFrame) -> Svg:
 
 @drawing
 def fig3(frame: pd.DataFrame) -> Svg:
-    """Draw Figures 3 and 4 as levels, share by contribution, in the order of contributions: 20 of 100 or 500 users."""
+    """Draw Figures 3 and 4: the shares of 20 of 100 and of 500 users over their contributions, mean and first run."""
     sizes = list(dict.fromkeys(frame["n"]))
-    figure, panels = axes(1, len(sizes), width=5.2, height=3.2, share_y=True)
-    look = LOOKS["dmfa_srq"]
+    figure, panels = axes(len(sizes), width=PRINTED, height=5.6)
     for panel, n in zip(panels, sizes, strict=True):
-        part = frame[frame["n"] == n]
-        level = part[["rank"]].assign(**{c: part[c] / part["weight"] for c in ("share", "low", "high")})
-        mean = f"mean of {int(part['runs'].iloc[0])} runs"
-        band(panel, level, "rank", look, y="share", alpha=0.25, label=mean)
+        part = frame[frame["n"] == n].sort_values("rank")
+        mean = f"{LOOKS['dmfa_srq'].label}, mean of {int(part['runs'].iloc[0])} runs"
         panel.plot(
-            part["rank"], part["first_share"] / part["first_weight"], "^", color=COLOURS["orange"], label="first run"
+            part["first_weight"],
+            part["first_share"],
+            **{"color": COLOURS["orange"], "marker": "^", "linestyle": ":", "label": "the first run alone"},
         )
-        panel.axhline(1, color=COLOURS["grey"], linewidth=1, label="what was brought")
-        panel.set(xlabel="rank by contribution $w_i$", ylim=(0.9, None))
-        note(panel, f"$n = {n}$")
-    panels[0].set_ylabel("level $x_i/w_i$")
+        band(panel, part, "weight", LOOKS["dmfa_srq"], y="share", alpha=0.25, label=mean)
+        ends = [0, part["weight"].max()]
+        panel.plot(ends, ends, color=COLOURS["grey"], linewidth=1, label="what was brought")
+        rises, falls = part["share"].diff().iloc[1:] > 0, part["falls"].iloc[1:]
+        words = f"the mean rises at {rises.sum()} of {len(rises)} steps, single runs fall at {falls.mean():.0%}"
+        note(panel, f"$n = {n}$: {words}")
+        panel.set(xlabel="contribution $w_i$", ylabel="dominant-share units $x_i$", xlim=(0, None), ylim=(0, None))
+        panel.locator_params(nbins=6)
+    legend_below(figure, panels[:1], 2, top_first=False)
+    return Svg(figure)
+
+
+#: What Figures 5 to 8 measure: the axis, and its limits.
+_MEASURES = {
+    "min_level": ("minimum of $x_i^k/w_i$", (0.98, None)),
+    "sum_shares": ("sum of $x_i^k$", (0, None)),
+    "cpu": ("CPU in use (percent)", (None, None)),
+    "memory": ("memory in use (percent)", (None, None)),
+}
+
+
+@drawing
+def fig5(frame: pd.DataFrame) -> Svg:
+    """Draw Figures 5 to 8 over the number of users: a panel for each ``measure`` in the frame, Figure 5 if it has none.
+
+    A large mark is all n users of an experiment; dots are the k users that are present so far.
+    """
+    frame = frame if "measure" in frame else frame.assign(measure="min_level")
+    shown = [name for name in _MEASURES if name in set(frame["measure"])]
+    figure, panels = axes(
+        -(-len(shown) // 2), min(2, len(shown)), width=PRINTED, height=0.8 + 2.2 * (len(shown) // 2 or 1)
+    )
+    for panel, measure in zip(panels, shown, strict=True):
+        rows = frame[frame["measure"] == measure]
+        for mechanism, look in _LOOK.items():
+            part = rows[rows["mechanism"] == mechanism]
+            panel.plot(part["k"], part["mean"], ".", color=look.colour, markersize=3, alpha=0.6)
+            how = (
+                {"markersize": 5, "zorder": 3}
+                if mechanism == "dynamic"
+                else {"markersize": 9, "markerfacecolor": "none"}
+            )
+            band(panel, part[part["k"] == part["n"]], "n", look, alpha=0.22, **how)
+        ends = rows[rows["k"] == rows["n"]].pivot(index="n", columns="mechanism", values="mean")
+        apart = (ends["difference"] / ends["static"]).abs()
+        note(
+            panel,
+            f"Figure {5 + list(_MEASURES).index(measure)}: apart by "
+            + ", ".join(f"{100 * one:.2g}" for one in apart)
+            + " %",
+        )
+        label, limits = _MEASURES[measure]
+        panel.set(xscale="log", xlabel="users (number)", ylabel=label, ylim=limits)
+        panel.set_xticks(ticks := [1, *sorted(set(rows["n"]))], [str(one) for one in ticks])
+        panel.set_xticks([], minor=True)
+        if "percent" in label:
+            panel.yaxis.set_major_formatter(percent)
+        if measure == "min_level":
+            panel.axhline(1, color=COLOURS["grey"], linewidth=1, label="what was brought")
     legend_below(figure, panels[:1], 3, top_first=False)
     return Svg(figure)
 
 
 @drawing
-def fig5(frame: pd.DataFrame) -> Svg:
-    """Draw Figure 5: the lowest level; the line at 1 is what each user brought."""
-    sizes = sorted(frame["n"].unique())
-    figure, panels = axes(len(sizes), width=5.0, height=5.4, share_y=True)
-    for panel, n in zip(panels, sizes, strict=True):
-        part = frame[frame["n"] == n]
-        for mechanism, look in _LOOK.items():
-            band(panel, part[part["mechanism"] == mechanism], "k", look, alpha=0.22, markersize=3)
-        panel.axhline(1, color=COLOURS["grey"], linewidth=1, label="what was brought")
-        note(panel, f"$n = {n}$")
-    panels[-1].set_xlabel("users present $k$")
-    panels[len(sizes) // 2].set_ylabel("minimum of $x_i^k/w_i$")
-    legend_below(figure, panels[:1], 2, top_first=False)  # covers no curve
-    return Svg(figure)
-
-
-@drawing
 def gap(frame: pd.DataFrame) -> Svg:
-    """Draw dynamic minus static after the last arrival against the number of users (frame of ``end_points``)."""
-    names = {
-        "min_level": "minimum of $x_i/w_i$",
-        "sum_shares": "sum of $x_i$",
-        "cpu": "CPU in use",
-        "memory": "memory in use",
-    }
-    figure, panels = axes(2, 2, width=5.2, height=4.2)
+    """Draw dynamic minus static after the last arrival over the number of users (frame of ``end_points``)."""
+    names = {"sum_shares": "sum of $x_i$", "cpu": "CPU in use", "memory": "memory in use"}
+    figure, panels = axes(1, len(names), width=5.2, height=2.4)
     part = frame[frame["mechanism"] == "difference"]
     look = LOOKS["difference"]
     for panel, (measure, name) in zip(panels, names.items(), strict=True):
         rows = part[part["measure"] == measure].sort_values("n")
         place = np.arange(len(rows))
         panel.errorbar(
-            place,
-            rows["mean"],
-            whiskers(rows),
-            color=look.colour,
-            marker=look.marker,
-            linestyle="",
-            capsize=4,
+            place, rows["mean"], whiskers(rows), color=look.colour, marker=look.marker, linestyle="", capsize=4
         )
         panel.axhline(0, color=COLOURS["grey"], linewidth=1)
         panel.set_xticks(place, rows["n"].astype(str))
-        panel.set_xlim(-0.5, len(rows) - 0.5)
+        panel.set(xlim=(-0.5, len(rows) - 0.5), xlabel="users $n$")
         note(panel, name)
-    for panel in panels[2:]:
-        panel.set_xlabel("users $n$")
-    for panel in panels[::2]:
-        panel.set_ylabel("DMFA-SRQ minus static")
+    panels[0].set_ylabel("DMFA-SRQ minus static")
     return Svg(figure)
 
 

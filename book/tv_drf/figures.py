@@ -15,6 +15,7 @@ from matplotlib.patches import Patch
 from book.common.style import (
     COLOURS,
     LOOKS,
+    PRINTED,
     Svg,
     axes,
     band,
@@ -29,11 +30,11 @@ from book.common.style import (
 
 __all__ = [
     "comparison",
+    "curves",
     "example",
     "fig1",
     "fig2",
     "gaps",
-    "leads",
     "losses",
     "memory_course",
     "readings",
@@ -92,7 +93,7 @@ def fig1(frame: pd.DataFrame) -> Svg:
 fig2 = fig1
 
 
-def _courses(panel: Axes, part: pd.DataFrame, measure: str) -> None:
+def _courses(panel: Axes, part: pd.DataFrame, measure: str, largest: float = 7.5) -> None:
     """Draw mean and interval of each mechanism; those that coincide show around each other."""
     present = [name for name in dict.fromkeys(part["mechanism"]) if name != "difference"]
     for k, mechanism in enumerate(reversed(present)):
@@ -101,7 +102,7 @@ def _courses(panel: Axes, part: pd.DataFrame, measure: str) -> None:
             part[part["mechanism"] == mechanism],
             "period",
             LOOKS[mechanism],
-            markersize=max(7.5 - 1.1 * k, 4.0),
+            markersize=max(largest - 1.1 * k, 4.0),
             zorder=2 + k / 10,
         )
     _periods(panel, int(part["period"].max()))
@@ -111,24 +112,27 @@ def _courses(panel: Axes, part: pd.DataFrame, measure: str) -> None:
 
 
 @drawing
-def leads(panels: dict[str, pd.DataFrame]) -> Svg:
-    """Draw how far TV-DRF is ahead of no sharing in the same runs (Figures 3 to 7), two panels in a row.
+def curves(panels: dict[str, pd.DataFrame]) -> Svg:
+    """Draw TV-DRF and no sharing over time (Figures 3 to 7), two panels in a row, and count where the paper is right.
 
     Parameters
     ----------
     panels : dict
         What stands above each panel, and its rows of ``curves``: of one measure and one number of users.
     """
-    figure, places = axes(-(-len(panels) // 2), 2, width=_WIDTH, height=0.6 + len(panels))
+    rows = -(-len(panels) // 2)
+    figure, places = axes(rows, 2, width=PRINTED, height=0.6 + 2.1 * rows)
     for place, (panel, (name, part)) in enumerate(zip(places, panels.items(), strict=True)):
-        panel.axhline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
-        band(panel, part[part["mechanism"] == "difference"], "period", LOOKS["difference"], markersize=3)
-        _periods(panel, int(part["period"].max()))
-        in_percent = part["measure"].iloc[0] in _PERCENT
-        panel.yaxis.set_major_formatter(percent if in_percent else number)
-        panel.set_ylabel("" if place % 2 else "lead (percentage points)" if in_percent else "lead in least $G_i$")
-        panel.set_xlabel(panel.get_xlabel() if place >= len(panels) - 2 else "")
-        note(panel, name)
+        measure = part["measure"].iloc[0]
+        _courses(panel, part[part["mechanism"].isin(("tv_drf", "alone"))], measure, 5.5)
+        lead = part[part["mechanism"] == "difference"].sort_values("period")["mean"]
+        grows = lead.diff().iloc[1:] > 0
+        said = f"lead grows at {grows.sum()} of {len(grows)} steps"
+        said = said if measure == "min_share" else f"above at {(lead > 0).sum()} of {len(lead)} moments"
+        note(panel, f"{name}:\n{said}")
+        if place < len(panels) - 2:
+            panel.set_xlabel("")
+    legend_below(figure, places[:1], 2)
     return Svg(figure)
 
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from book.common.style import (
     COLOURS,
     LOOKS,
+    PRINTED,
     Look,
     Svg,
     axes,
@@ -24,11 +24,14 @@ from book.common.style import (
     percent,
     tint,
 )
+from book.virtual_cluster.settings import MEAN
 from fairbook.errors import InvalidInput
 
 __all__ = [
-    "free",
-    "of_bound",
+    "fig2",
+    "fig3",
+    "fig4",
+    "fig5",
     "gains",
     "gaps",
     "packing",
@@ -40,6 +43,8 @@ __all__ = [
 _CLUSTERS = {"small": "5 clusters, 320 VMs", "large": "8 clusters, 1000 VMs"}
 _LOAD = "load (part of all VMs)"
 _WIDE: dict[str, Any] = {"top_first": False, "columnspacing": 1.6, "handlelength": 3.4}  # of legends
+#: Behind what else is drawn: what the paper prints.
+BAND = "#E3E3E3"
 _FEW = 10  # runs from which on a mean over some of them is drawn
 
 
@@ -64,38 +69,27 @@ def _asked(part: pd.DataFrame, frame: pd.DataFrame, column: str, value: str) -> 
 # ------------------------------------------------------------------------------------------------ the paper's figures
 
 
-def _name_ends(panel: Axes, ends: dict[str, tuple[float, float]]) -> None:
-    """Write each method's name where its curve ends, moved up or down until the names keep clear of each other."""
-    low, high = panel.get_ylim()
-    step = (high - low) / 12  # a line of 0.15 in, in a panel of 1.8
-    order = sorted(ends, key=lambda name: ends[name][1])
-    heights = [ends[name][1] for name in order]
-    for _ in range(200):
-        for k in range(len(heights) - 1):
-            missing = step - (heights[k + 1] - heights[k])
-            if missing > 0:
-                heights[k], heights[k + 1] = heights[k] - missing / 2, heights[k + 1] + missing / 2
-    shift = max(0.0, low + step / 2 - heights[0])
-    for name, height in zip(order, heights, strict=True):
-        red, green, blue = (0.7 * part for part in to_rgb(LOOKS[name].colour))  # words need more contrast than lines
-        panel.annotate(
-            LOOKS[name].label,
-            (ends[name][0], height + shift),
-            (7, 0),
-            textcoords="offset points",
-            va="center",
-            color=(red, green, blue),
-            annotation_clip=False,
-        )
-
-
 #: The curves of Figures 2 to 5: the paper's three, the best greedy, and the optimum.
-_SHOWN = ("relaxation", "greedy", "mixed_knapsack", "metagreedy", "exact")
+_PAPER = ("relaxation", "greedy", "mixed_knapsack")
+_SHOWN = (*_PAPER, "metagreedy", "exact")
+#: By how much greedy and mixed knapsack are above relaxation, as printed.
+_LEADS = {"small": (0.2, 0.4), "large": (0.2, 0.5)}
+
+
+def _counted(part: pd.DataFrame, measure: str, size: str) -> str:
+    """Count at how many loads the paper is right: in the lead over relaxation, or that relaxation leaves the most."""
+    means = part.pivot(index="load", columns="method", values="mean")
+    if measure == "remaining":
+        most = means[list(_PAPER)].idxmax(axis=1).eq("relaxation").sum()
+        return f"relaxation leaves the most of the three at {most} of {len(means)} loads"
+    low, high = _LEADS[size]
+    inside = means.div(means["relaxation"], axis=0).sub(1).apply(lambda lead: lead.between(low, high).sum())
+    return f"mixed in the band at {inside['mixed_knapsack']} of {len(means)} loads, greedy at {inside['greedy']}"
 
 
 @drawing
-def _sizes(frame: pd.DataFrame, variance: str = "variance", *, measure: str, label: str, part_of_one: bool) -> Svg:
-    """Draw one measure on five and on eight clusters, each curve with its name at its end.
+def _sizes(frame: pd.DataFrame, variance: str = "variance", *, measure: str, label: str) -> Svg:
+    """Draw one measure on five and on eight clusters over the total demand, 30 VMs for each user.
 
     Parameters
     ----------
@@ -104,31 +98,39 @@ def _sizes(frame: pd.DataFrame, variance: str = "variance", *, measure: str, lab
     variance : {"variance", "deviation"}
         What "variance 10" is read as.
     measure, label : str
-    part_of_one : bool
     """
     frame = _asked(frame[frame["variance"] == variance], frame, "variance", variance)
+    frame = frame.assign(demand=MEAN * frame["users"])
     sizes = [size for size in _CLUSTERS if size in set(frame["size"])]
-    figure, panels = axes(len(sizes), 1, width=5.2, height=0.6 + 2.2 * len(sizes), share_x=True)
-    figure.set_layout_engine("constrained", rect=(0, 0, 0.985, 1))  # the longest name would pass the edge by a point
+    figure, panels = axes(len(sizes), 1, width=PRINTED, height=0.9 + 2.5 * len(sizes))
     for panel, size in zip(panels, sizes, strict=True):
         part = _of_few(of_measure(frame[frame["size"] == size], measure), frame["runs"])
         part = part[part["method"].isin(_SHOWN) & part["mean"].notna()]
-        if part_of_one:
-            panel.yaxis.set_major_formatter(percent)
-        _lines(panel, part)
-        last = part[part["load"] == part["load"].max()]
-        _name_ends(panel, {row["method"]: (row["load"], row["mean"]) for row in last.to_dict("records")})
-        panel.set(ylabel=label, xlabel=_LOAD if panel is panels[-1] else "")
-        note(panel, _CLUSTERS[size])
+        if measure == "y":
+            least = part[part["method"] == "relaxation"]
+            low, high = _LEADS[size]
+            panel.fill_between(
+                least["demand"],
+                (1 + low) * least["mean"],
+                (1 + high) * least["mean"],
+                color=BAND,
+                linewidth=0,
+                zorder=0,
+                label="printed lead",
+            )
+        _lines(panel, part, "demand")
+        vms = (part["demand"] / part["load"]).iloc[0]
+        panel.axvline(vms, color=COLOURS["grey"], linewidth=1, linestyle=":", zorder=1, label="all VMs")
+        panel.set(ylabel=label, xlabel="total demand (VMs)", ylim=(0, 1.05 if measure == "y" else None))
+        number = 2 + 2 * (size == "large") + (measure == "remaining")
+        note(panel, f"Figure {number}, {vms:.0f} VMs: {_counted(part, measure, size)}")
+    legend_below(figure, panels, 3, **_WIDE)
     return Svg(figure)
 
 
-#: What each method reaches of the best bound (Figures 2 and 4), and the VMs that it leaves free (Figures 3 and 5).
-of_bound = partial(_sizes, measure="ratio", label="$Y$ (percent of the\nbest bound)", part_of_one=True)
-free = partial(_sizes, measure="remaining", label="free (VMs)", part_of_one=False)
-
-
-_PRINTED = {"small": (0.2, 0.4), "large": (0.2, 0.5)}
+#: The least fraction (Figures 2 and 4), and the VMs that a method leaves free (Figures 3 and 5).
+fig2 = fig4 = partial(_sizes, measure="y", label="least fraction $Y$")
+fig3 = fig5 = partial(_sizes, measure="remaining", label="free (VMs)")
 
 
 @drawing
@@ -140,7 +142,7 @@ def gains(frame: pd.DataFrame, variance: str = "variance") -> Svg:
     sizes = [size for size in _CLUSTERS if size in set(part["size"])]
     figure, panels = axes(1, len(sizes), width=5.2, height=4.0, share_y=True)
     for k, (panel, size) in enumerate(zip(panels, sizes, strict=True)):
-        panel.axhspan(*_PRINTED[size], color="#E3E3E3", linewidth=0, zorder=0, label="printed in the paper")
+        panel.axhspan(*_LEADS[size], color=BAND, linewidth=0, zorder=0, label="printed lead")
         _lines(panel, _of_few(part[part["size"] == size], part["runs"]))
         panel.axhline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
         panel.yaxis.set_major_formatter(percent)
@@ -153,8 +155,7 @@ def gains(frame: pd.DataFrame, variance: str = "variance") -> Svg:
 @drawing
 def spread(frame: pd.DataFrame, variance: str = "variance") -> Svg:
     """Draw how unsteady the paper's three are: standard deviation of the least fraction over the best proved bound."""
-    three = ("relaxation", "greedy", "mixed_knapsack")
-    part = frame[(frame["variance"] == variance) & frame["method"].isin(three) & frame["sd"].notna()]
+    part = frame[(frame["variance"] == variance) & frame["method"].isin(_PAPER) & frame["sd"].notna()]
     part = _asked(part, frame, "variance", variance)
     sizes = [size for size in _CLUSTERS if size in set(part["size"])]
     figure, panels = axes(1, len(sizes), width=5.2, height=3.2, share_y=True, share_x=True)
