@@ -208,7 +208,7 @@ CELLS = {
 
 @pytest.mark.parametrize("name", claims.printed())
 def test_a_printed_figure_is_drawn_with_its_quantity_and_all_its_curves(name: str) -> None:
-    """Each curve has a panel with the printed axes, where its parts are named; and a line or bars for each curve."""
+    """Each curve is named, in all its parts, in a panel with the printed axes; stated numbers are marks."""
     entry = claims.printed()[name]
     if entry["drawn"].startswith("alg-"):
         text = (ROOT / "book" / entry["paper"] / "story.md").read_text("utf8")
@@ -218,22 +218,12 @@ def test_a_printed_figure_is_drawn_with_its_quantity_and_all_its_curves(name: st
     paper, source = CELLS[entry["drawn"]]
     (function,) = re.findall(r"^draw\.(\w+)\(", source, re.MULTILINE)
     made = figure(f"{paper}/{function}")
-    panels = [(panel, *told(made, panel)) for panel in made.axes]
-    ways = [entry["y"]] if isinstance(entry.get("y", ""), str) and "y" in entry else entry.get("y", [""])
-    fits = [
-        (panel, words) for panel, x, y, words in panels if entry.get("x", "") in x and any(way in y for way in ways)
-    ]
-    found = {
-        curve: next((panel for panel, words in fits if all(part in words for part in curve.split(", "))), None)
-        for curve in entry["curves"]
-    }
-    assert all(found.values()), found
-    for panel in set(found.values()):
-        assert panel is not None
-        drawn = len(panel.lines) + len(panel.containers) + len(panel.collections) + len(panel.texts)
-        assert drawn >= list(found.values()).count(panel)
-    marks = " ".join(words for _, words in fits)
-    assert all(number in marks for number in entry["states"])
+    panels = [told(made, panel) for panel in made.axes]
+    ways = np.atleast_1d(entry.get("y", ""))
+    fits = [words for x, y, words in panels if entry.get("x", "") in x and any(way in y for way in ways)]
+    for curve in entry["curves"]:
+        assert any(all(part in words for part in curve.split(", ")) for words in fits), curve
+    assert [number for number in entry["states"] if number not in " ".join(fits)] == []
 
 
 # ------------------------------------------------------------------------------------------------------ comparison

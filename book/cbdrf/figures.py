@@ -216,6 +216,8 @@ def fig2(frame: pd.DataFrame) -> Svg:
     """Draw Figure 2: what a node that never releases enough gets, as a part of what DRF would grant."""
     figure, (panel,) = axes(width=5.2, height=3.0)
     _xi(panel, frame)
+    printed = {"color": COLOURS["black"], "marker": "o", "markersize": 14, "markerfacecolor": "none", "linestyle": ""}
+    panel.plot([1, frame["phase"].max()], [1.0, 0.1], **printed, label="printed: 100 %, 10 %")
     panel.legend(loc="lower left")
     return Svg(figure)
 
@@ -225,11 +227,12 @@ def fig3(frame: pd.DataFrame) -> Svg:
     """Draw Figure 3: a node that fails for five phases and then complies, as a ratio and in amounts."""
     figure, panels = axes(3, 1, width=5.2, height=6.2, share_x=True)
     _xi(panels[0], frame)
+    panels[0].axvline(6, color=COLOURS["grey"], linewidth=1, linestyle=":", label="printed: rises from 6 on")
     for panel, resource in zip(panels[1:], _POOL, strict=True):
         _amounts(panel, frame[frame["resource"] == resource])
     for panel in panels[:2]:
         panel.set_xlabel("")
-    legend_below(figure, panels[:2], 3, top_first=False, columnspacing=1.2, handlelength=2.2)
+    legend_below(figure, panels[:2], 2, top_first=False, columnspacing=1.2, handlelength=2.2)
     return Svg(figure)
 
 

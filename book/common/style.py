@@ -128,6 +128,8 @@ _SETTINGS: dict[Any, Any] = {
 
 #: Inches: the width of a drawing of what a paper prints, which a page shows as wide as its text.
 PRINTED = 5.8
+#: Behind what is drawn: where a curve would lie by the numbers that a paper states.
+STATED = "#E3E3E3"
 
 
 def axes(

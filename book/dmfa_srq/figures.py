@@ -106,7 +106,7 @@ def fig5(frame: pd.DataFrame) -> Svg:
     frame = frame if "measure" in frame else frame.assign(measure="min_level")
     shown = [name for name in _MEASURES if name in set(frame["measure"])]
     figure, panels = axes(
-        -(-len(shown) // 2), min(2, len(shown)), width=PRINTED, height=0.8 + 2.2 * (len(shown) // 2 or 1)
+        -(-len(shown) // 2), min(2, len(shown)), width=PRINTED, height=0.8 + 2.4 * (len(shown) // 2 or 1)
     )
     for panel, measure in zip(panels, shown, strict=True):
         rows = frame[frame["measure"] == measure]
@@ -123,7 +123,7 @@ def fig5(frame: pd.DataFrame) -> Svg:
         apart = (ends["difference"] / ends["static"]).abs()
         note(
             panel,
-            f"Figure {5 + list(_MEASURES).index(measure)}: apart by "
+            f"Figure {5 + list(_MEASURES).index(measure)}:\napart by "
             + ", ".join(f"{100 * one:.2g}" for one in apart)
             + " %",
         )

@@ -12,6 +12,7 @@ from book.common.style import (
     COLOURS,
     LOOKS,
     PRINTED,
+    STATED,
     Look,
     Svg,
     axes,
@@ -43,8 +44,6 @@ __all__ = [
 _CLUSTERS = {"small": "5 clusters, 320 VMs", "large": "8 clusters, 1000 VMs"}
 _LOAD = "load (part of all VMs)"
 _WIDE: dict[str, Any] = {"top_first": False, "columnspacing": 1.6, "handlelength": 3.4}  # of legends
-#: Behind what else is drawn: what the paper prints.
-BAND = "#E3E3E3"
 _FEW = 10  # runs from which on a mean over some of them is drawn
 
 
@@ -113,10 +112,10 @@ def _sizes(frame: pd.DataFrame, variance: str = "variance", *, measure: str, lab
                 least["demand"],
                 (1 + low) * least["mean"],
                 (1 + high) * least["mean"],
-                color=BAND,
+                color=STATED,
                 linewidth=0,
                 zorder=0,
-                label="printed lead",
+                label=f"printed: {100 * low:.0f} to {100 * high:.0f} %",
             )
         _lines(panel, part, "demand")
         vms = (part["demand"] / part["load"]).iloc[0]
@@ -142,7 +141,7 @@ def gains(frame: pd.DataFrame, variance: str = "variance") -> Svg:
     sizes = [size for size in _CLUSTERS if size in set(part["size"])]
     figure, panels = axes(1, len(sizes), width=5.2, height=4.0, share_y=True)
     for k, (panel, size) in enumerate(zip(panels, sizes, strict=True)):
-        panel.axhspan(*_LEADS[size], color=BAND, linewidth=0, zorder=0, label="printed lead")
+        panel.axhspan(*_LEADS[size], color=STATED, linewidth=0, zorder=0, label="printed lead")
         _lines(panel, _of_few(part[part["size"] == size], part["runs"]))
         panel.axhline(0, color=COLOURS["grey"], linewidth=1, zorder=1)
         panel.yaxis.set_major_formatter(percent)
