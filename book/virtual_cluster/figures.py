@@ -80,7 +80,7 @@ def _counted(part: pd.DataFrame, measure: str, size: str) -> str:
     means = part.pivot(index="load", columns="method", values="mean")
     if measure == "remaining":
         most = means[list(_PAPER)].idxmax(axis=1).eq("relaxation").sum()
-        return f"relaxation leaves the most of the three at {most} of {len(means)} loads"
+        return f"relaxation leaves the most at {most} of {len(means)} loads"
     low, high = _LEADS[size]
     inside = means.div(means["relaxation"], axis=0).sub(1).apply(lambda lead: lead.between(low, high).sum())
     return f"mixed in the band at {inside['mixed_knapsack']} of {len(means)} loads, greedy at {inside['greedy']}"
@@ -101,7 +101,7 @@ def _sizes(frame: pd.DataFrame, variance: str = "variance", *, measure: str, lab
     frame = _asked(frame[frame["variance"] == variance], frame, "variance", variance)
     frame = frame.assign(demand=MEAN * frame["users"])
     sizes = [size for size in _CLUSTERS if size in set(frame["size"])]
-    figure, panels = axes(len(sizes), 1, width=PRINTED, height=0.9 + 2.5 * len(sizes))
+    figure, panels = axes(len(sizes), 1, width=PRINTED, height=1.2 + 2.4 * len(sizes))
     for panel, size in zip(panels, sizes, strict=True):
         part = _of_few(of_measure(frame[frame["size"] == size], measure), frame["runs"])
         part = part[part["method"].isin(_SHOWN) & part["mean"].notna()]
@@ -123,7 +123,7 @@ def _sizes(frame: pd.DataFrame, variance: str = "variance", *, measure: str, lab
         panel.set(ylabel=label, xlabel="total demand (VMs)", ylim=(0, 1.05 if measure == "y" else None))
         number = 2 + 2 * (size == "large") + (measure == "remaining")
         note(panel, f"Figure {number}, {vms:.0f} VMs: {_counted(part, measure, size)}")
-    legend_below(figure, panels, 3, **_WIDE)
+    legend_below(figure, panels, 2, **_WIDE)
     return Svg(figure)
 
 
