@@ -89,7 +89,6 @@ TAKEN: dict[str, Callable[[], Any]] = {
     "gdrf/example": gdrf_study.example,
     **{f"tv_drf/{name}": getattr(tv_study, name) for name in ("fig1", "fig2", "example", "memory_course")},
     "tv_drf/curves": leading,
-    "tv_drf/losses": lambda: stored("tv_drf/losses_busy"),
     "tv_drf/gaps": lambda: stored("tv_drf/gaps_busy"),
     "tv_drf/comparison": lambda: stored("tv_drf/curves_busy").query("unserved == 'waits'"),
     **{f"virtual_cluster/{name}": lambda: stored("virtual_cluster/curves") for name in ("fig2", "fig3")},

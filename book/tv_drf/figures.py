@@ -23,7 +23,6 @@ from book.common.style import (
     legend_below,
     name_rows,
     note,
-    number,
     of_measure,
     percent,
 )
@@ -35,7 +34,6 @@ __all__ = [
     "fig1",
     "fig2",
     "gaps",
-    "losses",
     "memory_course",
     "readings",
 ]
@@ -273,91 +271,31 @@ def memory_course(frame: pd.DataFrame) -> Svg:
 
 
 @drawing
-def losses(frame: pd.DataFrame) -> Svg:
-    """Draw how often a user has less than alone, by mechanism and reading of alone (frame of ``losses``)."""
-    sizes = list(dict.fromkeys(frame["n"]))
-    cases = list(frame[["mechanism", "alone"]].drop_duplicates().itertuples(index=False, name=None))
-    figure, panels = axes(len(sizes), 1, width=_WIDTH, height=0.8 + 2.0 * len(sizes), share_x=True)
-    for panel, n in zip(panels, sizes, strict=True):
-        for place, (mechanism, alone) in enumerate(cases):
-            look = LOOKS[mechanism]
-            for queue, shift, face in (("waits", -0.15, look.colour), ("expires", 0.15, "white")):
-                part = frame[
-                    (frame["n"] == n)
-                    & (frame["mechanism"] == mechanism)
-                    & (frame["alone"] == alone)
-                    & (frame["unserved"] == queue)
-                ]
-                panel.plot(
-                    part["below"],
-                    [place + shift] * len(part),
-                    color=look.colour,
-                    marker=look.marker,
-                    markerfacecolor=face,
-                    markersize=6.5,
-                    linestyle="",
-                    clip_on=False,
-                    zorder=3,
-                )
-        name_rows(panel, [f"{LOOKS[mechanism].label}, {alone.replace('_', ' ')}" for mechanism, alone in cases], True)
-        note(panel, f"{n} users")
-    most = float(frame["below"].max()) or 1.0
-    panels[-1].set(xlim=(-0.06 * most, 1.08 * most), xlabel=r"$\beta_i<1$ (percent)")
-    panels[-1].xaxis.set_major_formatter(percent)
-    figure.legend(
-        handles=[
-            Line2D([], [], linestyle="", marker="o", color=COLOURS["grey"], label=_QUEUE["waits"]),
-            Line2D(
-                [],
-                [],
-                linestyle="",
-                marker="o",
-                color=COLOURS["grey"],
-                markerfacecolor="white",
-                label=_QUEUE["expires"],
-            ),
-        ],
-        loc="outside lower center",
-        ncols=2,
-    )
-    return Svg(figure)
-
-
-@drawing
 def gaps(frame: pd.DataFrame) -> Svg:
-    """Draw by how many tasks the heuristic is off, and what part of the optimum it loses (frame of ``gaps``).
-
-    A mark is the mean, and the line from it ends at the worst.
-    """
+    """Draw what part of the optimum the heuristic loses (frame of ``gaps``): a mark is the mean, its line the worst."""
     names = {"machines": "machines as they are", "merged": "one machine"}
     cases = [(n, packing) for n in dict.fromkeys(frame["n"]) for packing in dict.fromkeys(frame["packing"])]
-    figure, panels = axes(2, 1, width=_WIDTH, height=1.6 + 0.72 * len(cases))
+    figure, (panel,) = axes(width=_WIDTH, height=1.1 + 0.36 * len(cases))
     for queue, shift, face in (("waits", -0.15, _TV_DRF.colour), ("expires", 0.15, "white")):
         part = frame[frame["unserved"] == queue].set_index(["n", "packing"]).loc[cases]
-        ends = (part["mean"], part["worst"]), (1 - part["total_share"], 1 - part["total_share_least"])
-        for panel, (mean, worst) in zip(panels, ends, strict=True):
-            places = np.arange(len(cases)) + shift
-            panel.errorbar(
-                mean,
-                places,
-                xerr=[np.zeros(len(cases)), worst - mean],
-                color=_TV_DRF.colour,
-                linestyle="",
-                marker=_TV_DRF.marker,
-                markerfacecolor=face,
-                markersize=6,
-                elinewidth=1.2,
-                capsize=3,
-                label=_QUEUE[queue],
-            )
-    for panel in panels:
-        name_rows(panel, [f"{n} users, {names[packing]}" for n, packing in cases], True)
-    panels[0].axvline(1, color=COLOURS["grey"], linewidth=1, zorder=1)
-    panels[0].set(xscale="log", xlabel=r"distance (tasks, $|\Delta G_i|\,w_i/r_i$)")
-    panels[0].xaxis.set_major_formatter(number)
-    panels[1].set(xlabel=r"share $\Sigma\,w_i\,G_i$ lost (percent)", xlim=(-0.0003, None))
-    panels[1].xaxis.set_major_formatter(percent)
-    legend_below(figure, panels[:1], 2, top_first=False)
+        mean, worst = 1 - part["total_share"], 1 - part["total_share_least"]
+        panel.errorbar(
+            mean,
+            np.arange(len(cases)) + shift,
+            xerr=[np.zeros(len(cases)), worst - mean],
+            color=_TV_DRF.colour,
+            linestyle="",
+            marker=_TV_DRF.marker,
+            markerfacecolor=face,
+            markersize=6,
+            elinewidth=1.2,
+            capsize=3,
+            label=_QUEUE[queue],
+        )
+    name_rows(panel, [f"{n} users, {names[packing]}" for n, packing in cases], True)
+    panel.set(xlabel=r"share $\Sigma\,w_i\,G_i$ lost (percent)", xlim=(-0.0003, None))
+    panel.xaxis.set_major_formatter(percent)
+    legend_below(figure, [panel], 2, top_first=False)
     return Svg(figure)
 
 
