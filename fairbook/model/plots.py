@@ -15,9 +15,10 @@ from fairbook.errors import MissingDependency
 from fairbook.model.allocation import Allocation
 from fairbook.model.clusters import VirtualClusters
 from fairbook.model.dynamic import DynamicAllocation
-from fairbook.model.inputs import FloatArray
+from fairbook.model.inputs import FloatArray, IntArray
 from fairbook.model.phased import PhasedRun
-from fairbook.model.placement import Placement
+from fairbook.model.placement import FluidPlacement, Placement
+from fairbook.model.result import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,15 +26,18 @@ if TYPE_CHECKING:
 __all__ = ["plot"]
 
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#332288", "#882255")
-_NAMED = len(_COLOURS)  # more users than colours are not told apart, and have no legend
-_BARS = 30  # more machines than this are drawn as lines, from the fullest to the emptiest
+_OTHERS = "#BBBBBB"  # of more users than colours all others go together
+_BARS = 40  # more than this stand without gaps and names, from the fullest to the emptiest
+_LONGEST = 24  # letters of a name
 
 
 def plot(result: Any, ax: Axes | None = None) -> Axes:
     """Draw a result.
 
     One pool: which part of each resource every user has. Arrivals: levels after each arrival. Phases and periods:
-    credit, or what the mechanism keeps account of. Machines: how full each is. Clusters: who has how many VMs where.
+    credit, or what the mechanism keeps account of. Machines: who uses how much of each. Clusters: who has how many VMs
+    where. Eight users have a colour each; of more, all others are grey, and the legend says how many. Users whose lines
+    coincide share one; where lines do so for a while, one is drawn wider behind the other.
 
     Parameters
     ----------
@@ -57,12 +61,11 @@ def plot(result: Any, ax: Axes | None = None) -> Axes:
             raise MissingDependency("plot() needs matplotlib: pip install 'fairbook[plot]'") from None
         ax = pyplot.figure(layout="constrained").add_subplot()
     if isinstance(result, Allocation):
-        parts = result.tasks[:, None] * result.demands / result.capacities
-        _stack(ax, parts.T, result.resources, result.users, "part of the resource")
+        parts = (result.tasks[:, None] * result.demands / result.capacities)[..., None]
+        _bars(ax, parts, result.resources, result.users, "resource", "part of the resource")
     elif isinstance(result, VirtualClusters):
-        _stack(ax, result.by_cluster.T, result.clusters, result.users, "VMs")
-        sizes = result.requests.capacities
-        ax.bar([str(name) for name in result.clusters], sizes, fill=False, ec="k", ls=":")
+        parts, sizes = result.by_cluster[..., None], result.requests.capacities
+        _bars(ax, parts, result.clusters, result.users, "cluster", "VMs", sizes)
     elif isinstance(result, DynamicAllocation):
         n = len(result)
         levels = np.full((n, n), np.nan)
@@ -72,50 +75,122 @@ def plot(result: Any, ax: Axes | None = None) -> Axes:
     elif isinstance(result, PhasedRun):
         _lines(ax, getattr(result, result.drawn), result.users, result.step, result.drawn.replace("_", " "))
     else:
-        names = result.classes
-        if isinstance(result, Placement):
-            parts, of, names = result.machine_utilisation, "machine", [names[k] for k in result.cell.machine_class]
-        else:
-            capacities = result.cell.class_capacities
-            parts, of = result.class_use / np.where(capacities > 0, capacities, 1), "class of machines"
-        _filled(ax, parts, result.resources, of, names)
+        _machines(ax, result)
+    count = len(result.users)
+    by = f"virtual_cluster, {result.method}" if isinstance(result, VirtualClusters) else result.mechanism
+    ax.set_title(f"{by}, {count} user{'s' * (count > 1)}")
     return ax
 
 
-def _stack(ax: Axes, parts: FloatArray, bars: Sequence[Any], users: Sequence[Any], amount: str) -> None:
-    """Draw a bar for each row of ``parts``, in pieces for its columns."""
-    below = np.zeros(len(bars))
-    for i, user in enumerate(users):
-        ax.bar([str(bar) for bar in bars], parts[:, i], bottom=below, color=_COLOURS[i % _NAMED], ec="w", label=user)
-        below += parts[:, i]
-    ax.set_ylabel(amount)
-    _legend(ax, users)
+def _text(name: Any) -> str:
+    """Write a name as it is: no formula, no control characters, and not all of what is very long."""
+    text = printable(str(name)).replace("\n", r"\n")
+    return (text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}...").replace("$", r"\$")
+
+
+def _pieces(sizes: FloatArray, users: Sequence[Any]) -> tuple[IntArray, list[str]]:
+    """Say to which piece of a picture each user belongs, its own or that of all others, and what the pieces are called.
+
+    Of many, the largest have one of their own.
+    """
+    own = np.sort(np.argsort(-sizes, kind="stable")[: len(_COLOURS)])
+    piece, others = np.full(len(users), len(own)), len(users) - len(own)
+    piece[own] = np.arange(len(own))
+    return piece, [_text(users[i]) for i in own] + [f"{others} others together"] * (others > 0)
+
+
+def _bars(
+    ax: Axes,
+    parts: FloatArray,
+    names: Sequence[Any],
+    users: Sequence[Any],
+    of: str,
+    amount: str,
+    sizes: FloatArray | None = None,
+) -> None:
+    """Draw what each user has, (n, B, g), as g bars side by side for each of B names."""
+    piece, labels = _pieces(parts.sum(axis=(1, 2)), users)
+    together = np.zeros((len(labels), *parts.shape[1:]))
+    np.add.at(together, piece, parts)
+    _stack(ax, together, labels, names, of, amount, sizes)
+
+
+def _machines(ax: Axes, result: Placement | FluidPlacement) -> None:
+    """Draw who uses how much of each machine, or of each class of machines where tasks are divided."""
+    cell, whole = result.cell, isinstance(result, Placement)
+    piece, labels = _pieces(result.dominant_shares, result.users)
+    sizes = cell.machines[cell.machine_class] if whole else cell.class_capacities
+    parts = np.zeros((len(labels), *sizes.shape))
+    if isinstance(result, Placement):
+        np.add.at(parts, (piece[result.placed_user], result.placed_machine), cell.demands[result.placed_user])
+    else:
+        for i, at in enumerate(piece):
+            parts[at] += result.by_class[:, i, None] * cell.demands[i]
+    names = [result.classes[k] for k in cell.machine_class] if whole else result.classes
+    bars = f", a bar each for {', '.join(map(_text, result.resources))}" if len(result.resources) > 1 else ""
+    of = f"machine{bars}" if whole else f"class of machines{bars}"
+    _stack(ax, parts / np.where(sizes > 0, sizes, 1), labels, names, of, "part in use")
+
+
+def _stack(
+    ax: Axes,
+    parts: FloatArray,
+    labels: list[str],
+    names: Sequence[Any],
+    of: str,
+    amount: str,
+    sizes: FloatArray | None = None,
+) -> None:
+    """Stack pieces, (P, B, g), in bars, and draw the frames that they fill; of many bars the fullest of each name."""
+    colours, total, (_, count, side) = [*_COLOURS, _OTHERS], parts.sum(axis=0).round(9), parts.shape
+    if len(labels) <= len(_COLOURS):
+        colours = colours[: len(labels)]
+    if count * side > _BARS:
+        fullest = np.take_along_axis(parts, total.argmax(axis=1)[None, :, None], axis=2)[..., 0]
+        order = np.lexsort((*-fullest[::-1], -total.max(axis=1)))
+        handles: list[Any] = ax.stackplot(range(count), fullest[:, order], colors=colours, step="mid", lw=0)
+        if sizes is not None:
+            ax.step(range(count), sizes[order], "k:", where="mid")
+        of = f"{of.partition(',')[0]}, from the fullest on" + (", its fullest resource" if side > 1 else "")
+    else:
+        wide = 0.8 / side
+        middle = (np.arange(count)[:, None] + (np.arange(side) - (side - 1) / 2) * wide).ravel()
+        below, handles = np.zeros(count * side), []
+        for piece, colour in zip(parts.reshape(len(parts), -1), colours, strict=True):
+            handles.append(ax.bar(middle, piece, wide, bottom=below, color=colour, ec="w", lw=0.5))
+            below += piece
+        if sizes is not None:
+            ax.bar(middle, sizes, wide, fill=False, ec="k", ls=":")
+        ticks = [_text(name) for name in names]
+        ax.set_xticks(range(count), ticks, rotation=90 if count > 8 or sum(map(len, ticks)) > 60 else 0)
+    ax.set(xlabel=of, ylabel=amount)
+    _legend(ax, handles, labels)
 
 
 def _lines(ax: Axes, values: FloatArray, users: Sequence[Any], step: str, amount: str, first: int = 0) -> None:
-    """Draw a line for each column of ``values``, over its rows."""
-    for i, user in enumerate(users):
-        ax.plot(range(first, first + len(values)), values[:, i], ".-", color=_COLOURS[i % _NAMED], label=user)
+    """Draw a line for each column of ``values``, over its rows, and one for all that coincide."""
+    at, near = range(first, first + len(values)), values / (np.nanmax(np.abs(values)) or 1)
+    alike: dict[bytes, list[int]] = {}
+    for i in range(len(users)):
+        alike.setdefault((near[:, i].round(9) + 0.0).tobytes(), []).append(i)
+    groups = sorted(alike.values(), key=len, reverse=True)
+    picked = np.unique(np.linspace(0, len(groups) - 1, len(_COLOURS)).round().astype(int))
+    shown, others = [groups[k] for k in picked], [i for k in set(range(len(groups))) - {*picked} for i in groups[k]]
+    grey = ax.plot(at, values[:, others], color=_OTHERS, lw=0.8)[:1]
+    widths, handles, labels = [1.5] * len(shown), [], []
+    for k in range(len(shown) - 1, -1, -1):  # what is drawn over a line, for a while, is narrower
+        for later in range(k + 1, len(shown)):
+            same = np.abs(near[:, shown[k][0]] - near[:, shown[later][0]]) < 1e-9
+            if (same[1:] & same[:-1]).any() or same.all():
+                widths[k] = max(widths[k], widths[later] + 1.5)
+    for group, colour, wide in zip(shown, _COLOURS, widths):
+        handles += ax.plot(at, values[:, group[0]], ".-", color=colour, lw=wide, ms=wide + 3)
+        few = ", ".join(_text(users[i]) for i in group[:3])
+        labels.append(few if len(group) <= 3 else f"{few} and {len(group) - 3} more")
     ax.set(xlabel=step, ylabel=amount)
     ax.locator_params(axis="x", integer=True)
-    _legend(ax, users)
+    _legend(ax, handles + grey, labels + [f"{len(others)} others"] * len(grey))
 
 
-def _filled(ax: Axes, parts: FloatArray, resources: Sequence[Any], of: str, names: Sequence[Any]) -> None:
-    """Draw how full each machine is: side by side, or where there are many each resource from the fullest on."""
-    many, wide = len(parts) > _BARS, 0.8 / len(resources)
-    for j, name in enumerate(resources):
-        if many:
-            ax.plot(np.sort(parts[:, j])[::-1], color=_COLOURS[j % _NAMED], label=name)
-        else:
-            middle = (j - (len(resources) - 1) / 2) * wide
-            ax.bar(np.arange(len(parts)) + middle, parts[:, j], wide, color=_COLOURS[j % _NAMED], label=name)
-    if not many:
-        ax.set_xticks(range(len(parts)), [str(name) for name in names], rotation=90 if len(parts) > 8 else 0)
-    ax.set(xlabel=f"{of}, from the fullest on" if many else of, ylabel="part in use")
-    _legend(ax, resources)
-
-
-def _legend(ax: Axes, names: Sequence[Any]) -> None:
-    if len(names) <= _NAMED:
-        ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=4)  # above what is drawn
+def _legend(ax: Axes, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    ax.legend(handles, labels, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))  # beside what is drawn
