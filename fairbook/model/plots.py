@@ -29,6 +29,7 @@ _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#
 _OTHERS = "#BBBBBB"  # of more users than colours all others go together
 _BARS = 40  # more than this stand without gaps and names, from the fullest to the emptiest
 _LONGEST = 24  # letters of a name
+_BESIDE: dict[str, Any] = {"frameon": False, "loc": "upper left", "bbox_to_anchor": (1, 1)}  # where a legend stands
 
 
 def plot(result: Any, ax: Axes | None = None) -> Axes:
@@ -142,9 +143,7 @@ def _stack(
     sizes: FloatArray | None = None,
 ) -> None:
     """Stack pieces, (P, B, g), in bars, and draw the frames that they fill; of many bars the fullest of each name."""
-    colours, total, (_, count, side) = [*_COLOURS, _OTHERS], parts.sum(axis=0).round(9), parts.shape
-    if len(labels) <= len(_COLOURS):
-        colours = colours[: len(labels)]
+    colours, total, (_, count, side) = [*_COLOURS[: len(labels)], _OTHERS], parts.sum(axis=0).round(9), parts.shape
     if count * side > _BARS:
         fullest = np.take_along_axis(parts, total.argmax(axis=1)[None, :, None], axis=2)[..., 0]
         order = np.lexsort((*-fullest[::-1], -total.max(axis=1)))
@@ -156,7 +155,7 @@ def _stack(
         wide = 0.8 / side
         middle = (np.arange(count)[:, None] + (np.arange(side) - (side - 1) / 2) * wide).ravel()
         below, handles = np.zeros(count * side), []
-        for piece, colour in zip(parts.reshape(len(parts), -1), colours, strict=True):
+        for piece, colour in zip(parts.reshape(len(parts), -1), colours):
             handles.append(ax.bar(middle, piece, wide, bottom=below, color=colour, ec="w", lw=0.5))
             below += piece
         if sizes is not None:
@@ -164,7 +163,7 @@ def _stack(
         ticks = [_text(name) for name in names]
         ax.set_xticks(range(count), ticks, rotation=90 if count > 8 or sum(map(len, ticks)) > 60 else 0)
     ax.set(xlabel=of, ylabel=amount)
-    _legend(ax, handles, labels)
+    ax.legend(handles, labels, **_BESIDE)
 
 
 def _lines(ax: Axes, values: FloatArray, users: Sequence[Any], step: str, amount: str, first: int = 0) -> None:
@@ -189,8 +188,4 @@ def _lines(ax: Axes, values: FloatArray, users: Sequence[Any], step: str, amount
         labels.append(few if len(group) <= 3 else f"{few} and {len(group) - 3} more")
     ax.set(xlabel=step, ylabel=amount)
     ax.locator_params(axis="x", integer=True)
-    _legend(ax, handles + grey, labels + [f"{len(others)} others"] * len(grey))
-
-
-def _legend(ax: Axes, handles: Sequence[Any], labels: Sequence[str]) -> None:
-    ax.legend(handles, labels, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))  # beside what is drawn
+    ax.legend(handles + grey, labels + [f"{len(others)} others"] * len(grey), **_BESIDE)
