@@ -1,13 +1,37 @@
-"""Writing files so that nobody ever sees a part of one. Knows nothing of the rest of the package."""
+"""Files read whole up to a bound, and written so that nobody ever sees a part of one. Knows nothing of the package."""
 
 from __future__ import annotations
 
 import errno
+import gzip
 import os
+import zlib
 from collections.abc import Mapping
 from contextlib import ExitStack
+from io import BytesIO
 from pathlib import Path
 from uuid import uuid4
+
+MOST_UNPACKED = 2**28  # bytes: some ten million lines
+
+
+def unpacked(content: bytes, source: str) -> bytes:
+    """Give what gzip has packed, if it has; a file of a megabyte may hold gigabytes, which are refused.
+
+    Raises
+    ------
+    OSError
+        Where that is damaged, or unpacks to more than 256 MiB; it names ``source``.
+    """
+    if content[:2] != b"\x1f\x8b":
+        return content
+    try:
+        found = gzip.GzipFile(fileobj=BytesIO(content)).read(MOST_UNPACKED + 1)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise OSError(errno.EINVAL, f"Cannot be unpacked ({error})", source) from None
+    if len(found) > MOST_UNPACKED:
+        raise OSError(errno.EFBIG, "Unpacks to more than 256 MiB", source)
+    return found
 
 
 def write_whole(files: Mapping[Path, bytes], *, mode: int | None = None) -> None:

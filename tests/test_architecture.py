@@ -10,7 +10,7 @@ from book.common.checkout import ROOT, module_file
 #: Each room of the library (a module or a folder of it) with the other rooms that it may import.
 MAY: dict[str, set[str]] = {
     "errors": set(),
-    "exports": {"errors"},
+    "exports": {"errors", "files"},
     "files": set(),
     "filling": {"kernels", "model"},
     "kernels": set(),

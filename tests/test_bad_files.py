@@ -1,6 +1,7 @@
 """Files that are not what they should be, places where nothing can be written, and inputs that want to be more."""
 
 import errno
+import gzip
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import fairbook as fb
 from fairbook import files
 from fairbook.files import write_whole
 from tests.commands import PERIODS, ROOT, refused, run
@@ -87,6 +89,32 @@ def test_a_write_that_fails_leaves_whole_files_and_nothing_else(
 
 
 # ---------------------------------------------------------------------------------------------------- reading
+
+
+def test_files_that_unpack_to_gigabytes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MOST_UNPACKED", 2**20)
+    users, bomb = tmp_path / "users.csv.gz", tmp_path / "bomb.json.gz"
+    users.write_bytes(gzip.compress(USERS.encode()))
+    bomb.write_bytes(gzip.compress(b" " * 2**21))
+    assert run("allocate", CPU, users)[0] == 0
+    assert "bomb.json.gz: Unpacks to more than" in refused(run("allocate", CPU, bomb))
+    with pytest.raises(OSError, match="Unpacks to more than"):
+        fb.read_export(bomb)
+
+
+def test_a_closed_stdout_is_told(tmp_path: Path) -> None:
+    words = f"{sys.executable} -m fairbook completion bash >&-"
+    done = subprocess.run(["bash", "-c", words], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "fairbook: error: stdout is closed, and nothing could be told\n")
+
+
+def test_quantities_of_kubernetes_in_a_table(tmp_path: Path) -> None:
+    path, out = tmp_path / "users.csv", tmp_path / "out.json"
+    path.write_text("user,cpu,memory\nann,500m,512Mi\nbob,2,0\nnil,0,0\n")
+    assert run("allocate", path, "--capacity", "cpu=4500m", "memory=1Gi", "--output", out)[0] == 0
+    told = [(one["tasks"], one["use_memory"]) for one in json.loads(out.read_text())["users"]]
+    ann, bob = fb.drf([[0.5, 0.5], [2, 0]], capacities=[4.5, 1]).tasks
+    assert told == [pytest.approx(row) for row in ((ann, ann / 2), (bob, 0), (0, 0))]  # who asks for nothing is a user
 
 
 def test_no_cell_is_a_formula_to_a_spreadsheet(tmp_path: Path) -> None:

@@ -13,20 +13,19 @@ import fairbook
 from fairbook.cli.against import against_now, against_other
 from fairbook.cli.common import Refused, note, short
 from fairbook.cli.explain import sentences
-from fairbook.cli.given import Given, machines_of, make
+from fairbook.cli.given import Given, make, read_tables
 from fairbook.cli.reports import Report, check_output, deliver
-from fairbook.cli.tables import read_users
 from fairbook.errors import InvalidInput
 
 
 def allocate(options: argparse.Namespace) -> int:
     """Run the command."""
-    sources = [one for one in (options.table, options.machines) if one is not None]
+    sources = [one for one in (options.table, options.machines, options.users) if one is not None]
     check_output(sources, options.output)
     if sources.count("-") > 1:
         raise Refused("only one file can be -, for stdin")
-    users = read_users(options.table, options.user_column)
-    given = make(options, users, machines_of(options, users))
+    users, machines = read_tables(options)
+    given = make(options, users, machines)
     try:
         result, rows = given.run()
         report = _report(given, result, rows.copy(), options)
@@ -113,7 +112,11 @@ def _placement(given: Given, result: Any) -> pd.DataFrame:
         kinds, counts, tables = result.states
         columns = {"machine": np.array(result.classes)[kinds], "machines": counts}
     else:
-        raise Refused(f"--placement needs a mechanism that places tasks on machines; {given.rule.name} fills one pool")
+        way = "--mechanism drfh" if given.machines and not users.period else "--machines and drfh or tv_drf"
+        raise Refused(
+            f"--placement needs a mechanism that places tasks on machines, and {given.rule.name} fills one pool; "
+            f"{way} would do"
+        )
     held = csr_array(tables)
     rows = [range(*ends) for ends in zip(held.indptr[:-1].tolist(), held.indptr[1:].tolist(), strict=True)]
     tasks = [{users.names[held.indices[at]]: held.data[at].item() for at in row} for row in rows]

@@ -83,6 +83,11 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**arguments, allow_abbrev=False, formatter_class=layout)
 
     def error(self, message: str) -> NoReturn:
+        if wrong := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)$", message):
+            from difflib import get_close_matches  # rarely needed, and the help answers at once
+
+            like = get_close_matches(wrong[1].lower().replace("-", "_"), re.findall(r"\w+", wrong[2]), n=1)
+            message += f"; did you mean {like[0]}?" if like else ""
         raise Refused(f"{message} (`{self.prog} --help` helps)")
 
 
@@ -125,6 +130,9 @@ def serve(parser: Callable[[], argparse.ArgumentParser], argv: Sequence[str] | N
     if isinstance(sys.stdout, io.TextIOWrapper):
         with suppress(OSError):  # it flushes; what cannot be written is told when something is
             sys.stdout.reconfigure(errors="backslashreplace")  # a name the terminal cannot show is no reason to fail
+    if sys.stdout is None:
+        note("error: stdout is closed, and nothing could be told")
+        return 2
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: note(f"warning: {message}")
         try:

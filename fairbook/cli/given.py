@@ -13,7 +13,17 @@ import pandas as pd
 import fairbook
 from fairbook.cli.common import NUMBER, Refused, few, note, progress, shown
 from fairbook.cli.options import choose, settings
-from fairbook.cli.tables import Machines, Users, read_machines, read_parts
+from fairbook.cli.tables import (
+    NO_WEIGHT,
+    Machines,
+    Users,
+    exported,
+    is_export,
+    read_content,
+    read_machines,
+    read_parts,
+    read_users,
+)
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms import Mechanism
 from fairbook.model.inputs import Named, as_capacities, check_positive
@@ -74,6 +84,7 @@ class Given:
         elif argument == "contributions":
             place = f"{source}: what {self.users.names[index[0]]!r} brought" if index else f"{source}: the parts"
         said = error.complaint.replace("whole=False", "--set whole=false is given")
+        said = f"{NO_WEIGHT}, got 0.0" if argument == "weights" and error.value == 0 else said
         return Refused(str(error) if place is None else f"{place} {said}")
 
 
@@ -86,10 +97,15 @@ def _kind_of(users: Users, machines: Machines | None) -> str:
     return "periods" if machines is not None else "released" if "released" in users.columns else "phases"
 
 
-def machines_of(options: argparse.Namespace, users: Users) -> Machines | None:
-    """Read the machines, where some are given."""
-    there = options.machines is not None or (users.table.machines and not options.capacity)
-    return read_machines(options.machines, users) if there else None
+def read_tables(options: argparse.Namespace) -> tuple[Users, Machines | None]:
+    """Read the users, and the machines where some are given."""
+    machines = None if options.machines is None else read_content(options.machines)
+    table = read_content(options.table)
+    if options.users and not is_export(table[1]):
+        raise Refused("--users goes with an export; in a CSV file weight and max_tasks are columns")
+    users = exported(table, machines, options) if is_export(table[1]) else read_users(*table, options.user_column)
+    found = users.table.machines
+    return users, read_machines(*machines, users, options) if machines and found is None else found
 
 
 def make(options: argparse.Namespace, users: Users, machines: Machines | None) -> Given:
@@ -107,6 +123,10 @@ def make(options: argparse.Namespace, users: Users, machines: Machines | None) -
             note(f"{rule.name} does not use column {column!r}")
     if "demands" in takes:
         demands = users.demands()
+        nothing = ~demands.any(axis=-1)
+        if "max_tasks" in takes and not users.period and nothing.any() and not nothing.all():
+            demands[nothing] = demands[~nothing][0]  # any: who asks for nothing has no task, and so no use
+            offered["max_tasks"] = offered.get("max_tasks", pd.Series(np.inf, names)).mask(nothing, 0.0)
         labels = tuple(users.names), tuple(users.resources)
         offered["demands"] = Named(demands, *labels) if users.period else pd.DataFrame(demands, *labels)
         offered["tasks"] = offered.get("max_tasks", np.where(demands.any(axis=-1), np.inf, 0.0))
@@ -134,13 +154,14 @@ def _pool(rule: Mechanism, users: Users, machines: Machines | None, pairs: list[
     given: dict[str, float] = {}
     for pair in pairs:
         name, sign, text = pair.rpartition("=")
-        if not (sign and name and name.isprintable()) or not NUMBER.fullmatch(text):
+        amount = float(text) if NUMBER.fullmatch(text) else users.quantity(name, text)
+        if not (sign and name and name.isprintable()) or amount is None:
             raise Refused(f"--capacity must be given as name=number, got {shown(pair)}; a plain number, in one unit")
         if name in given:
             raise Refused(f"--capacity gives {shown(name)} twice")
         if resources and name not in resources:
             raise Refused(f"--capacity names {shown(name)}, none of the resources {few(resources)}")
-        given[name] = float(text)
+        given[name] = amount
     if rule.kind == "arrivals" and not given and "weights" in users.columns and "weights" in rule.takes:
         given = dict.fromkeys(resources, math.fsum(users.spread(users.columns["weights"], 1.0)))
     missing = [name for name in resources or (given or ["CLUSTER"]) if name not in given]

@@ -67,7 +67,8 @@ def settings(rule: Mechanism, given: list[str]) -> dict[str, Any]:
         name, sign, text = pair.partition("=")
         if not sign or name not in known or name in found:
             words = [f"{key}={'|'.join(rule.readings[key].values)}" if key in rule.readings else key for key in known]
-            raise Refused(f"--set {shown(pair)}: {rule.name} has {', '.join(words) or 'nothing'} to set, each once")
+            has = f"{', '.join(words)} to set, each once" if words else "nothing to set"
+            raise Refused(f"--set {shown(pair)}: {rule.name} has {has}")
         constants: dict[str, Any] = {"none": None, "true": True, "false": False}
         number = (int if text.isdecimal() and len(text) < 19 else float) if NUMBER.fullmatch(text) else None
         found[name] = number(text) if number else constants.get(text, text)
@@ -147,6 +148,8 @@ squeue --json | fairbook allocate - --machines nodes.json  # sinfo --json""",
         help="set an argument of the mechanism; `--set x` lists them",
     )
     add("--whole", action="store_true", dest="whole_tasks", help="whole tasks, by the rule or else rounded down")
+    add("--users", metavar="FILE", help="of an export: weights and bounds (user, weight, max_tasks)")
+    add("--all-nodes", action="store_true", help="of an export: cordoned, drained and control-plane nodes, too")
     add("--user-column", metavar="NAME", help="column, label of pods, or field of jobs")
     add("--placement", action="store_true", help="show whose tasks are on which machine")
     add("--explain", nargs="*", metavar="USER", help="what stops them (USER:PERIOD), and what more would do")

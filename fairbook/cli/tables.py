@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
-import gzip
 import io
 import math
 import re
 import sys
-import zlib
 from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
@@ -20,14 +19,31 @@ import numpy as np
 import pandas as pd
 
 from fairbook.cli.common import NUMBER, Refused, few, note, shown
-from fairbook.exports import frames, read
+from fairbook.exports import read
+from fairbook.exports.summary import Summary, summed_up
+from fairbook.exports.told import BYTES, Export, as_name, nothing, quantity
+from fairbook.files import unpacked
 from fairbook.model.inputs import raise_at_first
 from fairbook.model.placement import MOST_MACHINES
 
-_LONGEST_NAME = 200
 _BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"  # blanks, and the marks that Windows writes before UTF-8 and UTF-16
 _MISSING = {"", "na", "n/a", "nan", "+nan", "-nan", "null", "none"}
 _INFINITE = {"", "inf", "+inf", "infinity", "+infinity"}
+_IN_BYTES = {False: re.compile(r"[\d.]+[KMGTPE]i", re.ASCII), True: re.compile(r"[\d.]+[kKMGTPE]i?", re.ASCII)}
+_TOTAL = re.compile(r"(grand ?)?totals?|sums?|all", re.IGNORECASE)
+_JSON_OF_SLURM = "give what `squeue --json`, and for --machines `sinfo --json`, writes"
+_SUMMED = "a line for each user with the mean of its jobs in each resource, and their number as max_tasks"
+#: What the first line of a text that is no CSV begins with, and what to give instead.
+_TEXTS = {
+    r"(---|[\w.-]+:)(\s|$)": "YAML, or a description; give what `-o json` (kubectl) or `--json` (Slurm) writes",
+    r"(NAMESPACE|NAME)\s+[A-Z][^,]*$": "a table to be read; give what `kubectl get nodes,pods -A -o json` writes",
+    r"JobID(Raw)?\b": f"of past jobs (sacct); give what `squeue --json` writes, or {_SUMMED}",
+    r"(ACCOUNT|HOSTNAMES|JOBID|NODELIST|PARTITION|USER)\s+[A-Z(][^,]*$": f"a table to be read; {_JSON_OF_SLURM}",
+    r"(NodeName|PartitionName|JobId)=": f"no JSON; {_JSON_OF_SLURM}",
+    r";\s*\w+:|(-?[\d.]+\s+){17}-?\d+\s*$": f"a log of jobs (SWF); give {_SUMMED}",
+    r"[^,;|\t]*\S {2,}\S[^,;|\t]*$": "set in columns by blanks; give CSV, or what `--json` or `-o json` writes",
+}
+_ONE_A_JOB = f"; where a line is a job, sum up first: {_SUMMED}"
 
 
 class Table(NamedTuple):
@@ -35,22 +51,32 @@ class Table(NamedTuple):
 
     source: str
     cells: pd.DataFrame  # text; its index says where each row stands
-    held: pd.DataFrame | None = None  # of an export: what each user holds now, by held_<resource>
-    machines: Any = None  # the table of an export that names them, too
+    held: pd.DataFrame | None = None  # of an export: what each user holds now, by resource
+    machines: Any = None  # of an export that tells them, too
 
     def at(self, row: int, column: str | None) -> str:
         return f"{self.cells.index[row]}, column {column!r}"
 
-    def numbers(self, column: str, *, unbounded: bool = False) -> pd.Series:
-        """Give a column as floats; with ``unbounded`` an empty cell or ``inf`` means no bound, and nothing else."""
-        texts = self.cells[column]
-        found = texts.map(lambda text: float(text) if NUMBER.fullmatch(text) else math.nan).astype(float)
+    def in_bytes(self, column: str) -> bool:
+        """Tell whether a column has quantities such as ``512Mi``, or ``2G`` of memory, which are read in GiB."""
+        return any(map(_IN_BYTES[_bare(column) in ("mem", "memory")].fullmatch, self.cells[column]))
+
+    def numbers(self, column: str, *, unbounded: bool = False, units: bool = False) -> pd.Series:
+        """Give a column as floats; with ``unbounded`` an empty cell or ``inf`` means no bound, and nothing else.
+
+        With ``units`` quantities of Kubernetes are read as in an export: cores, GiB and pieces.
+        """
+        texts, in_bytes = self.cells[column], units and self.in_bytes(column)
+
+        def number(text: str) -> float | None:
+            if NUMBER.fullmatch(text):  # beside 512Mi nobody knows of which unit
+                return None if in_bytes and float(text) else float(text)
+            return quantity(text, in_bytes=in_bytes) if units else None
+
+        found = texts.map(number).astype(float)
         endless = texts.str.lower().isin(_INFINITE if unbounded else ())
         for row in np.flatnonzero(~np.isfinite(found) & ~endless)[:1].tolist():
-            why = f"{shown(texts.iloc[row])} is not a number; cells are plain, such as 1.5, all of a column in one unit"
-            if texts.iloc[row].lower() in _MISSING:
-                why = f"the number is missing, got {texts.iloc[row]!r}"
-            raise Refused(f"{self.at(row, column)}: {why}")
+            raise Refused(f"{self.at(row, column)}: {_no_number(texts.iloc[row], in_bytes)}")
         return found.mask(endless, math.inf)
 
     def is_text(self, column: str) -> bool:
@@ -69,18 +95,24 @@ class Table(NamedTuple):
         """Read the name in each row; without such a column rows are numbered from 1."""
         if column is None:
             return [str(row + 1) for row in range(len(self.cells))]
-        names: list[str] = self.cells[column].tolist()
-        for row, name in enumerate(names):
-            if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-                raise Refused(f"{self.at(row, column)}: {shown(name)} is not a name")
-        return names
+        return [as_name(name, f"{self.at(row, column)}:") for row, name in enumerate(self.cells[column])]
 
     def no_two(self, column: str | None, keys: pd.Index) -> None:
         """Refuse a row that is there twice."""
         for row in np.flatnonzero(keys.duplicated())[:1].tolist():
             first = keys.tolist().index(keys[row])
             name = self.names(column)[row]
-            raise Refused(f"{self.at(row, column)}: {name!r} stands in {self.cells.index[first]} already")
+            said = f"{self.at(row, column)}: {name!r} stands in {self.cells.index[first]} already"
+            raise Refused(said + (_ONE_A_JOB if isinstance(keys, pd.MultiIndex) and not keys.names[0] else ""))
+
+    def no_total(self, names: list[str], columns: list[str]) -> None:
+        """Refuse a last row that sums up the others, as spreadsheets have it."""
+        if len(names) < 3 or not _TOTAL.fullmatch(names[-1]):
+            return
+        for column in columns:
+            *others, last = self.numbers(column, units=True)
+            if last and math.isclose(last, math.fsum(others)):
+                raise Refused(f"{self.cells.index[-1]}: {names[-1]!r} is the sum of the others; leave this row out")
 
     def split(self, columns: list[str], named: str | None) -> tuple[str | None, list[str]]:
         """Give the column of names, the first one of words where none is told, and those of numbers."""
@@ -92,24 +124,43 @@ class Table(NamedTuple):
         return named, [column for column in columns if column not in (named, *left_out)]
 
 
-def read_table(source: str, of: str = "user", by: str | None = None) -> Table:
-    """Read a CSV file of users, or of something else: a header, then a line for each; or an export (JSON)."""
+def _no_number(text: str, in_bytes: bool) -> str:
+    """Say what a cell is in place of a number."""
+    if text.lower() in _MISSING:
+        return f"the number is missing, got {text!r}"
+    if in_bytes and NUMBER.fullmatch(text):
+        return f"{shown(text)} has no unit, and others in the column have one, such as 512Mi"
+    commas = re.fullmatch(r"[+-]?\d[\d.,' \xa0\u202f]*", text)
+    hint = "; write 1.5 for 1,5 (a decimal comma) and 1024 for 1,024 (a separator of thousands)" if commas else ""
+    return f"{shown(text)} is not a number; cells are plain, such as 1.5, all of a column in one unit{hint}"
+
+
+def read_content(source: str) -> tuple[str, bytes]:
+    """Give the name of a file, and what is in it, unpacked."""
     name = "stdin" if source == "-" else source
-    content = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+    return name, unpacked(sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes(), name)
+
+
+def is_export(content: bytes) -> bool:
+    return content[:99].lstrip(_BEFORE_TEXT)[:1] in (b"{", b"[")
+
+
+def read_table(name: str, content: bytes, of: str = "user") -> Table:
+    """Read a CSV file of users, or of something else: a header, then a line for each."""
+    head = content[:999].decode("utf-8-sig", "replace").lstrip().partition("\n")[0].rstrip()
+    if said := next((said for pattern, said in _TEXTS.items() if re.match(pattern, head)), None):
+        raise Refused(f"{name}: is {said}")
     try:
-        content = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
-        if content[:99].lstrip(_BEFORE_TEXT)[:1] == b"{":
-            return _exported(content, name, of, by)
-        reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+        reader = csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline=""), strict=True)
         rows = [(f"{name}, line {reader.line_num}", [cell.strip() for cell in row]) for row in reader]
-    except (EOFError, gzip.BadGzipFile, zlib.error, UnicodeDecodeError, csv.Error) as error:
+    except (UnicodeDecodeError, csv.Error) as error:
         raise Refused(f"{name}: is not CSV in UTF-8 ({error})") from None
     rows = [(place, row) for place, row in rows if any(row)]
     if len(rows) < 2:
         rule = f"the first line must name the columns, each other one {of}; of Slurm and Kubernetes, give the JSON"
         raise Refused(f"{name}: is empty, or only a header; {rule}")
     (_, header), *rows = rows
-    _check_header(header, name, of)
+    header = _header(header, name, of)
     for place, row in rows:
         if len(row) != len(header):
             raise Refused(f"{place}: {len(row)} columns where the header has {len(header)}")
@@ -117,30 +168,20 @@ def read_table(source: str, of: str = "user", by: str | None = None) -> Table:
     return Table(name, pd.DataFrame([row for _, row in rows], places, header, dtype=object))
 
 
-def _check_header(header: list[str], name: str, of: str) -> None:
+def _header(header: list[str], name: str, of: str) -> list[str]:
+    """Check the names of columns."""
     if len(header) == 1 and re.search("[;\t|]", header[0]):
         raise Refused(f"{name}, line 1: {shown(header[0])} is one column; columns are separated by commas")
     if of == "user" and 2 * sum(bool(NUMBER.fullmatch(cell)) for cell in header) >= len(header):
         raise Refused(f"{name}, line 1 looks like data: a header is missing")  # of machines, users' numbers may be one
-    for column, times in Counter(header).items():
-        if times > 1 or not column or len(column) > _LONGEST_NAME or not column.isprintable():
-            raise Refused(f"{name}, line 1: {shown(column)} is not the name of one column")
-
-
-def _exported(content: bytes, name: str, of: str, by: str | None) -> Table:
-    """Give the users, or the machines, of an export, as a file would hold them."""
-    users, machines = frames(read(content, name, by))
-    for text in users.attrs["notes"]:
-        note(f"{name}: {text}")
-    held, tables = users.filter(regex="^held_"), dict[str, Table]()
-    for one, frame in {"machine": machines, "user": users.drop(columns=held)}.items():
-        cells = pd.DataFrame({one: frame.index, **frame.map(str).reset_index(drop=True)}, dtype=object)
-        places = [f"{name}, {one} {label!r}" for label in frame.index]
-        if not frame.empty:
-            tables[one] = Table(name, cells.set_axis(places), held, tables.get("machine"))
-    if of not in tables:
-        raise Refused(f"{name}: holds no {of} that counts; users stand in TABLE, machines in --machines")
-    return tables[of]
+    if not header[0]:
+        rule = "an index of pandas, which index=False leaves out and index_label='user' names?"
+        raise Refused(f"{name}, line 1: the first column has no name: {rule}")
+    header = [as_name(column, f"{name}, line 1: a column") for column in header]
+    if len(set(header)) < len(header):
+        twice = Counter(header).most_common(1)[0][0]
+        raise Refused(f"{name}, line 1: {shown(twice)} is not the name of one column")
+    return header
 
 
 def _bare(column: str) -> str:
@@ -160,6 +201,7 @@ _MEANINGS = {
     "max_vms": ("maxvm",),
     "tolerance": ("tolerance",),
 }
+NO_WEIGHT = "must be positive; a weight of 0 is no share: leave this user out, and give it what the others leave"
 #: Headings with a meaning in a table of machines, which no resource may have.
 _OF_MACHINES = {"user", "owner", "machine", "cluster", "count"}
 
@@ -185,7 +227,7 @@ class Users(NamedTuple):
     def held(self) -> Any:
         """What each user holds now of each resource, shape (n, m), or None where nobody says."""
         if self.table.held is not None:
-            return self.table.held[[f"held_{name}" for name in self.resources]].to_numpy()
+            return self.table.held[self.resources].to_numpy()
         if "running" in self.columns and not self.period:
             tasks = self.spread(self.columns["running"], 0.0)
             raise_at_first(tasks < 0, "running", "must not be negative", tasks)
@@ -194,13 +236,21 @@ class Users(NamedTuple):
 
     def spread(self, column: str, default: float, *, unbounded: bool = False) -> Any:
         """Give a column as an array of shape (T, n), or (n,) where there are no periods; default where no line is."""
-        of_lines = self.table.numbers(column, unbounded=unbounded).set_axis(self.lines)
+        units = column in self.resources
+        of_lines = self.table.numbers(column, unbounded=unbounded, units=units).set_axis(self.lines)
         found = of_lines.reindex(self.grid, fill_value=default).to_numpy()
         return found.reshape(-1, len(self.names)) if self.period else found
 
     def demands(self) -> Any:
         """Give the columns of resources as an array of shape (T, n, m), or (n, m) where there are no periods."""
         return np.stack([self.spread(name, 0.0) for name in self.resources], axis=-1)
+
+    def quantity(self, name: str, text: str) -> float | None:
+        """Read a capacity such as ``16Gi`` where its column has such quantities, too, or is of an export."""
+        told = self.table.held is not None or not all(map(NUMBER.fullmatch, self.table.cells.get(name, ())))
+        if name not in self.resources or not told:
+            return None
+        return quantity(text, in_bytes=bool(BYTES.fullmatch(name)) or self.table.in_bytes(name))
 
     def place(self, argument: str, index: tuple[int, ...]) -> str | None:
         """Say where the entry of an argument stands in the file."""
@@ -214,10 +264,9 @@ class Users(NamedTuple):
         return f"{self.table.at(row, self.resources[resource[0]] if resource else self.columns[argument])}:"
 
 
-def read_users(source: str, user: str | None) -> Users:
+def read_users(name: str, content: bytes, user: str | None) -> Users:
     """Read a table of users; ``user`` is the column of their names where that is told."""
-    table = read_table(source, by=user)
-    user = user if table.held is None else "user"
+    table = read_table(name, content)
     period = table.called(_PERIODS)
     columns = {name: found for name, words in _MEANINGS.items() if (found := table.called(words))}
     rest = [column for column in table.cells if column not in (period, *columns.values())]
@@ -236,6 +285,7 @@ def read_users(source: str, user: str | None) -> Users:
     lines = pd.MultiIndex.from_arrays([times, names], names=[period, user or "user"])
     periods, sorting = _sorted_periods(times)
     table.no_two(user, lines)
+    table.no_total(names, resources if user and not period else [])
     return Users(table, period, columns, resources, list(dict.fromkeys(names)), periods, sorting, lines)
 
 
@@ -270,16 +320,18 @@ class Machines(NamedTuple):
         return [f"{name} {k + 1}" for name, count in zip(self.names, self.counts, strict=True) for k in range(count)]
 
 
-def read_machines(source: str | None, users: Users) -> Machines:
-    """Read a table of machines that have the resources of the users.
-
-    Without a file they are those that the export of the users names.
-    """
+def read_machines(name: str, content: bytes, users: Users, options: argparse.Namespace) -> Machines:
+    """Read a table of machines, or an export, that have the resources of the users."""
     resources = users.resources if "max_vms" not in users.columns else ["capacity"]
-    table = users.table.machines if source is None else read_table(source, "machine")
+    told = _summed_up(read(content, name, None), name, options).machines if is_export(content) else None
+    table = read_table(name, content, "machine") if told is None else Table(name, told)
+    if table.cells.empty:
+        raise Refused(f"{name}: holds no machine {_NOBODY}")
     for column in resources:
         if column not in table.cells:
             raise Refused(f"{table.source}: has no column {column!r}, only {', '.join(map(shown, table.cells))}")
+    if told is not None:
+        return _machines(name, told[resources])
     owner = table.called({"user", "owner", _bare(users.lines.names[1])})
     count = table.called(("count",))
     rest = [column for column in table.cells if column not in (owner, count, *resources)]
@@ -290,10 +342,10 @@ def read_machines(source: str | None, users: Users) -> Machines:
             raise Refused(f"{table.at(row, count)}: {shown(text)} is not a number of machines")
     if sum(map(int, counts)) > MOST_MACHINES:
         raise Refused(f"{table.source}, column {count!r}: more than {MOST_MACHINES} machines")
-    capacities = np.array([table.numbers(name) for name in resources]).T
+    capacities = np.array([table.numbers(name, units=True) for name in resources]).T
     names = table.names(named)
     table.no_two(named, pd.Index(names))
-    others = others if table.held is None else []  # an export names resources that nobody asks for
+    table.no_total(names, resources if named else [])
     return Machines(table, names, list(map(int, counts)), capacities, owner, others)
 
 
@@ -315,3 +367,76 @@ def read_parts(users: Users, machines: Machines) -> Any:
             "resource there; who brings machines and runs nothing has a line with 0 tasks"
         )
     return np.array([parts.get(name, [0.0] * len(table.cells)) for name in names])
+
+
+# ---------------------------------------------------------------------------------------------------------- exports
+
+
+_NOBODY = "that counts; users stand in TABLE, machines in --machines"
+
+
+def exported(file: tuple[str, bytes], machines: tuple[str, bytes] | None, options: argparse.Namespace) -> Users:
+    """Read users from an export; machines come from another, or from it where nothing else says how much there is."""
+    (name, content), source, other = file, file[0], machines is not None and is_export(machines[1])
+    export = read(content, name, options.user_column)
+    if machines is not None or options.capacity:
+        export = export.beside(read(machines[1], machines[0], None) if machines and other else nothing())
+        source = machines[0] if machines else name
+    told = _summed_up(export, name, options)
+    if told.demands.empty or (other and told.machines.empty):
+        raise Refused(
+            f"{name}: holds no user {_NOBODY}" if told.demands.empty else f"{source}: holds no machine {_NOBODY}"
+        )
+    resources, names, bound = list(told.demands), list(told.demands.index), _free("max_tasks", told.demands)
+    cells = told.demands.assign(**{bound: told.max_tasks}).map(str).astype(object)
+    cells.index = pd.Index([f"{name}, user {user!r}" for user in names])
+    lines = pd.MultiIndex.from_arrays([[""] * len(names), names], names=[None, "user"])
+    table = Table(name, cells, told.held, None if told.machines.empty else _machines(source, told.machines))
+    users = Users(table, None, {"max_tasks": bound}, resources, names, [""], "", lines)
+    return users if options.users is None else _with_terms(users, options.users, {ask.user for ask in export.asks})
+
+
+def _summed_up(export: Export, name: str, options: argparse.Namespace) -> Summary:
+    told = summed_up(export, options.all_nodes)
+    for text in told.notes:
+        note(f"{name}: {text}")
+    return told
+
+
+def _free(name: str, resources: pd.DataFrame) -> str:
+    """Give a heading that no resource has."""
+    return f"{name} (not the resource)" if name in resources else name
+
+
+def _machines(source: str, frame: pd.DataFrame) -> Machines:
+    return Machines(Table(source, frame), list(frame.index), [1] * len(frame), frame.to_numpy(), None, [])
+
+
+def _with_terms(users: Users, source: str, known: set[str]) -> Users:
+    """Give users the weights and the bounds that another table tells; ``known`` may ask for nothing now."""
+    table = read_table(*read_content(source))
+    told = {name: column for name in ("weights", "max_tasks") if (column := table.called(_MEANINGS[name]))}
+    user = table.called(("user",))
+    if user is None or not told or len(told) + 1 < len(table.cells.columns):
+        found = ", ".join(map(shown, table.cells))
+        raise Refused(f"{source}: the columns must be user, and weight or max_tasks or both, got {found}")
+    names, cells, columns = table.names(user), users.table.cells.copy(), dict(users.columns)
+    table.no_two(user, pd.Index(names))
+    for row in [row for row, name in enumerate(names) if name not in known]:
+        raise Refused(
+            f"{table.at(row, user)}: {shown(names[row])} is no user of {users.table.source} ({few([*known])})"
+        )
+    if missing := [name for name in users.names if name not in names]:
+        note(f"{source}: {len(missing)} users are not there, and have weight 1 and no other bound: {few(missing)}")
+    for argument, column in told.items():
+        weighs = argument == "weights"
+        values = table.numbers(column, unbounded=not weighs)
+        for row in np.flatnonzero((values <= 0) if weighs else (values < 0))[:1].tolist():
+            rule = NO_WEIGHT if weighs else "must not be negative"
+            raise Refused(f"{table.at(row, column)}: {rule}, got {values.iloc[row]}")
+        values = values.set_axis(names).reindex(users.names, fill_value=1.0 if weighs else math.inf)
+        if not weighs:
+            values = np.minimum(values, users.spread(columns[argument], 0.0))
+        columns[argument] = _free(column, cells[users.resources]) if weighs else columns[argument]
+        cells[columns[argument]] = values.map(str).to_numpy()
+    return users._replace(table=users.table._replace(cells=cells), columns=columns)
