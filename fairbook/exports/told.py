@@ -20,9 +20,8 @@ _SCALES = dict(zip("num", (1e-9, 1e-6, 1e-3), strict=True)) | {
     for binary in ("", "i")
 }
 _SCALES |= {"": 1, "k": 1000}
-_QUANTITY = re.compile(
-    r"(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?(n|u|m|k|[KMGTPE]i|[MGTPE]|)", re.ASCII
-)  # no two ways to read the same digits
+#: No two ways to read the same digits.
+_QUANTITY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?(n|u|m|k|[KMGTPE]i|[MGTPE]|)", re.ASCII)
 _GIB = 2**30
 BYTES = re.compile("memory|ephemeral-storage|hugepages-.*")  # resources that are counted in them
 
