@@ -157,7 +157,7 @@ class Filled(NamedTuple):
 
 
 def filled(need: Any, begin: Any, room: Any, left: Any) -> Filled:
-    """Fill; array_likes of doubles, or of fractions with dtype object, under the names of :func:`fill`.
+    """Fill; array_likes of doubles, or of fractions with dtype object, under the names of ``fill``.
 
     Examples
     --------
