@@ -1,4 +1,7 @@
-"""Drive a headless Chromium without a network, over its debugging pipe and with nothing but the standard library."""
+"""Drive a headless Chromium without a network, over its debugging pipe and with nothing but the standard library.
+
+playwright would do the same, and adds 161 MB to the lock.
+"""
 
 import fcntl
 import itertools

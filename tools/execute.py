@@ -3,7 +3,7 @@
 A page is a pair: ``book/<page>.md`` (MyST, the only file that is edited) and ``book/<page>.ipynb`` (generated here,
 with its outputs). The text is brought into the form in which JupyterLab saves it, so that saving a page there changes
 nothing else. The same page gives the same bytes whenever it is executed: no timings, cell ids derived from the
-text, fixed metadata, one thread.
+text, fixed metadata, one thread; jupytext and jupyter-cache do not promise that, so this is written by hand.
 
     python tools/execute.py                     execute every page
     python tools/execute.py dmfa_srq/story     execute one

@@ -3,7 +3,8 @@
 Each result ``<paper>/<name>`` is a CSV file with a JSON file beside it that records the seed, the effort, the
 versions, and two checksums: one of the table, one of the sources and data the table was computed from. A
 result whose sources have changed since is *stale*: loading it raises :class:`StaleResult`, so that
-no page can show a number that the present code did not make. Comments, docstrings and white space do not count.
+no page can show a number that the present code did not make. Comments, docstrings and white space do not count,
+which is why DVC and joblib, for which each byte of a source counts, do not do this.
 """
 
 from __future__ import annotations
