@@ -334,7 +334,7 @@ def as_demands(demands: Any, argument: str = "demands") -> Named:
     demands : array_like or DataFrame, shape (n, m)
         What one task of each user needs of each resource, in the resource's unit: finite, not negative,
         zero or in [1e-75, 1e75], at least one positive entry a row. A DataFrame's index names the users,
-        its columns the resources; :func:`in_pandas` lists what counts as one.
+        its columns the resources; ``in_pandas`` lists what counts as one.
 
     Returns
     -------
