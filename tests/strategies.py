@@ -8,8 +8,6 @@ import numpy as np
 from hypothesis import settings, strategies as st
 from numpy.typing import NDArray
 
-from fairbook.mechanisms.drf import drf_by_task_rule
-from fairbook.mechanisms.readings import Stuck
 from fairbook.mechanisms.tv_drf import sharing_coefficient, tv_drf_rule
 from fairbook.model.exact import as_fractions
 
@@ -109,13 +107,6 @@ def periods(draw: st.DrawFn, max_n: int = 4, max_T: int = 3, zeros: bool = True,
         draw(st.lists(st.lists(count, min_size=n, max_size=n), min_size=T, max_size=T)),
         [a / sum(amounts) for a in amounts],
     )
-
-
-def naive_by_task(case: Instance, stuck: Stuck) -> list[int]:
-    """Algorithm 1 of the DRF paper in fractions: the rule itself."""
-    return drf_by_task_rule(
-        case.demands, weights=case.weights, capacities=case.capacities, max_tasks=case.max_tasks, stuck=stuck
-    )[0]
 
 
 def over_periods(demands: Any, tasks: Any, machines: Any, contributions: Any, **options: Any) -> SimpleNamespace:

@@ -1,7 +1,6 @@
 """Every registered mechanism: against its judges, and what all of them have.
 
-A mechanism is in the matrix once it is registered, with every value of every option that its paper leaves open; what
-has no judge here fails.
+A mechanism is in the matrix once it is registered, with every value of every option that its paper leaves open.
 """
 
 import itertools
@@ -15,21 +14,16 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import fairbook as fb
-from book.common.oracle_drf import exact_tasks, leximin_tasks
+from book.common.oracle_drf import leximin_tasks
 from book.dmfa_srq import oracle as srq
 from book.dmfa_srq.printed import REPAIRS, algorithm_1, algorithm_1_printed
 from book.gdrf.oracle import exact_drfh, exact_gdrf, exact_mdrf, exact_per_server
-from book.sequential_minmax.oracle import served_in_turn
-from book.sequential_minmax.properties import Case
 from fairbook.mechanisms import registry
-from fairbook.mechanisms.cbdrf import grant_tasks_rule
 from fairbook.mechanisms.dmfa_srq import exact_levels
 from fairbook.mechanisms.engines import placing, tournament
-from fairbook.mechanisms.karma import karma_rule
-from fairbook.mechanisms.virtual_cluster import METHODS
 from tests.cells import cells, instance, random_cell, same
-from tests.strategies import FEW, REPEATABLE, Instance, Periods, instances, naive_by_task, over_periods, periods
-from tests.vm_cases import QUARTERS, TENTHS, random_asked
+from tests.judges import credits, pool
+from tests.strategies import FEW, REPEATABLE, Instance, instances, over_periods, periods
 
 GRANTS = ("scaled", "weighted", "capped")
 ALPHAS = (Fraction(0), Fraction(1, 4), Fraction(2, 3), Fraction(1))
@@ -67,23 +61,6 @@ def recorded(case: Instance) -> Instance:
 def credited(case: Instance) -> Instance:
     """The same with credits in the place of weights, some of them 0."""
     return case._replace(weights=[weight * (weight > Fraction(1, 100)) for weight in case.weights])
-
-
-def in_turn(case: Instance, ties: Any) -> list[int]:
-    """SequentialMinMax in fractions."""
-    demands, weights, capacities, bounds = (tuple(one) for one in case)
-    return served_in_turn(Case(tuple(map(tuple, demands)), capacities, weights), ties, bounds)
-
-
-def static_levels(case: Instance) -> list[Any]:
-    """DRF anew among those who have come, in what they have brought."""
-    prefixes = range(1, len(case.weights) + 1)
-    levels = []
-    for k in prefixes:
-        pool = sum(case.weights[:k])
-        tasks = exact_tasks(case.demands[:k], case.weights[:k], [pool] * len(case.capacities))
-        levels.append(min(x * max(row) / w for x, row, w in zip(tasks, case.demands, case.weights, strict=False)))
-    return levels
 
 
 class Engine(NamedTuple):
@@ -157,7 +134,7 @@ ENGINES: dict[str, Engine] = {
 }
 
 
-def data(name: str, **options: Any) -> st.SearchStrategy[Any]:
+def given_to(name: str, **options: Any) -> st.SearchStrategy[Any]:
     """Draw what an engine is called with: a cell of machines, or an instance."""
     if registry[name.split(",")[0]].kind == "machines":
         return cells()
@@ -170,19 +147,15 @@ class Judge(NamedTuple):
     judge: Callable[[Instance], Any]
     rtol: float = 1e-12
     atol: float = 0.0
-    effort: settings = REPEATABLE
-    zeros: bool = True
 
 
+#: Where users lie 10^6 apart; :mod:`tests.test_judges` has each option on small numbers.
 JUDGES: dict[tuple[str, str], Judge] = {
-    ("drf", "fractions"): Judge(lambda c: exact_tasks(*c)),
-    ("drf, plain", "leximin programs"): Judge(lambda c: leximin_tasks(*c.floats), 1e-6, 1e-7, FEW),
-    ("drf_by_task", "naive loop"): Judge(lambda c: naive_by_task(c, "skip"), 0.0),
-    ("drf_by_task, stop", "naive loop"): Judge(lambda c: naive_by_task(c, "stop"), 0.0),
-    **{
-        (f"sequential_minmax{name}", "in turn"): Judge(lambda c, ties=ties: in_turn(c, ties), 0.0)
-        for name, ties in (("", "first"), (", last", "last"))
-    },
+    ("drf", "level by level"): Judge(lambda c: pool.drf(*c)["tasks"]),
+    ("drf_by_task", "naive loop"): Judge(lambda c: pool.drf_by_task(*c)["tasks"], 0.0),
+    ("drf_by_task, stop", "naive loop"): Judge(lambda c: pool.drf_by_task(*c, stuck="stop")["tasks"], 0.0),
+    ("sequential_minmax", "in turn"): Judge(lambda c: pool.sequential_minmax(*c, ties="first")["tasks"], 0.0),
+    ("sequential_minmax, last", "in turn"): Judge(lambda c: pool.sequential_minmax(*c, ties="last")["tasks"], 0.0),
     ("dmfa_srq", "fractions"): Judge(lambda c: srq.exact_levels(c.demands, c.weights)),
     ("dmfa_srq", "own steps in fractions"): Judge(lambda c: exact_levels(c.demands, c.weights)),
     ("dmfa_srq", "many digits"): Judge(lambda c: srq.decimal_levels(*c.floats[:2])),
@@ -191,30 +164,29 @@ JUDGES: dict[tuple[str, str], Judge] = {
     ("dmfa_srq", "Algorithm 1 as printed, repaired"): Judge(
         lambda c: algorithm_1_printed(*c.floats[:2], repairs=REPAIRS).levels, 1e-9
     ),
-    ("dmfa_srq, plain", "linear programs"): Judge(lambda c: srq.lp_levels(*c.floats[:2]), 1e-7, effort=FEW),
-    ("dynamic_drf", "fractions"): Judge(lambda c: srq.exact_levels(c.demands, [1] * len(c.weights))),
-    ("static_optimum", "DRF of each prefix"): Judge(static_levels, zeros=False),
+    ("dynamic_drf", "level by level"): Judge(lambda c: pool.dynamic_drf(c.demands)["levels"]),
+    ("static_optimum", "equation (5)"): Judge(lambda c: pool.static_optimum(c.demands, c.weights)["levels"]),
     **{
-        (f"cbdrf, grants {grant}", "the rule"): Judge(
-            lambda c, grant=grant: grant_tasks_rule(c.demands, c.weights, capacities=c.capacities, grant=grant), 1e-11
+        (f"cbdrf, grants {grant}", "level by level"): Judge(
+            lambda c, grant=grant: credits.grants(c.demands, c.weights, c.capacities, grant), 1e-11
         )
         for grant in GRANTS
     },
     **{
-        (f"karma, {alpha}", "the rule"): Judge(
-            lambda c, alpha=alpha: karma_rule(
-                [c.demands],
-                initial_credit=c.weights,
-                capacities=c.capacities,
-                max_tasks=[c.max_tasks],
-                alpha=alpha,
-                free=0,
-            ).tasks[0],
+        (f"karma, {alpha}", "level by level"): Judge(
+            lambda c, alpha=alpha: credits.karma(
+                [c.demands], c.capacities, [c.max_tasks], c.weights, alpha, Fraction(0)
+            )["tasks"][0],
             1e-12,
             1e-13,
         )
         for alpha in ALPHAS
     },
+}
+#: The same by linear programs.
+PROGRAMS = {
+    "drf, plain": Judge(lambda c: leximin_tasks(*c.floats), 1e-6, 1e-7),
+    "dmfa_srq, plain": Judge(lambda c: srq.lp_levels(*c.floats[:2]), 1e-7),
 }
 
 
@@ -261,43 +233,47 @@ def near(found: Any, expected: Any, rtol: float = 1e-12, atol: float = 0.0) -> b
 
 
 @pytest.mark.parametrize(("name", "by"), JUDGES)
-def test_engine_and_judge_agree(name: str, by: str) -> None:
-    engine, judge = ENGINES[name], JUDGES[name, by]
+@REPEATABLE
+@given(drawn=instances())
+def test_engine_and_judge_agree(name: str, by: str, drawn: Instance) -> None:
+    agrees(name, JUDGES[name, by], drawn)
 
-    @judge.effort
-    @given(instances(zeros=judge.zeros, max_n=5 if judge.effort is FEW else 7).map(engine.prepare))
-    def agree(case: Instance) -> None:
-        result = engine.call(*case.floats)
-        assert near(getattr(result, engine.numbers), judge.judge(case), judge.rtol, judge.atol)
 
-    agree()
+@pytest.mark.parametrize("name", PROGRAMS)
+@FEW
+@given(drawn=instances(max_n=5))
+def test_engine_and_program_agree(name: str, drawn: Instance) -> None:
+    agrees(name, PROGRAMS[name], drawn)
+
+
+def agrees(name: str, judge: Judge, drawn: Instance) -> None:
+    engine = ENGINES[name]
+    case = engine.prepare(drawn)
+    result = engine.call(*case.floats)
+    assert near(getattr(result, engine.numbers), judge.judge(case), judge.rtol, judge.atol)
 
 
 @pytest.mark.parametrize("name", [name for name in ENGINES if name.split(",")[0] not in RULES])
-def test_order_and_units_do_not_matter(name: str) -> None:
+@FEW
+@given(drawn=instances(), unit=st.integers(-20, 20), random=st.randoms(use_true_random=False))
+def test_order_and_units_do_not_matter(name: str, drawn: Instance, unit: int, random: Any) -> None:
     engine = ENGINES[name]
-
-    @FEW
-    @given(data(name), st.integers(-20, 20), st.randoms(use_true_random=False))
-    def agree(case: Any, unit: int, random: Any) -> None:
-        demands, weights, capacities, bounds = case
-        first = getattr(engine.call(demands, weights, capacities, bounds), engine.numbers)
-        n, m = demands.shape
-        users = random.sample(range(n), n) if engine.symmetric else list(range(n))
-        resources = random.sample(range(m), m)
-        mixed = engine.call(demands[users][:, resources], weights[users], capacities[resources], bounds[users])
-        assert near(getattr(mixed, engine.numbers), first[..., users], 1e-10, 1e-13)
-        power = 2.0**unit
-        if engine.numbers == "levels":  # of amounts that are brought; powers of two change no digit
-            other = engine.call(demands * power, weights * 2.0**-unit, capacities, bounds)
-            tenfold = engine.call(demands * np.arange(1.0, n + 1)[:, None], weights, capacities, bounds)
-            assert near(tenfold.levels, first)
-        else:  # credits are amounts
-            part = 0.5**unit if engine.weights == "parts" else 1
-            other = engine.call(demands * power, weights * part, capacities * power, bounds)
-        assert (getattr(other, engine.numbers) == first).all()
-
-    agree()
+    demands, weights, capacities, bounds = engine.prepare(drawn).floats
+    first = getattr(engine.call(demands, weights, capacities, bounds), engine.numbers)
+    n, m = demands.shape
+    users = random.sample(range(n), n) if engine.symmetric else list(range(n))
+    resources = random.sample(range(m), m)
+    mixed = engine.call(demands[users][:, resources], weights[users], capacities[resources], bounds[users])
+    assert near(getattr(mixed, engine.numbers), first[..., users], 1e-10, 1e-13)
+    power = 2.0**unit
+    if engine.numbers == "levels":  # of amounts that are brought; powers of two change no digit
+        other = engine.call(demands * power, weights * 2.0**-unit, capacities, bounds)
+        tenfold = engine.call(demands * np.arange(1.0, n + 1)[:, None], weights, capacities, bounds)
+        assert near(tenfold.levels, first)
+    else:  # credits are amounts
+        part = 0.5**unit if engine.weights == "parts" else 1
+        other = engine.call(demands * power, weights * part, capacities * power, bounds)
+    assert (getattr(other, engine.numbers) == first).all()
 
 
 def changed(result: Any) -> Iterator[Any]:
@@ -328,11 +304,11 @@ def changed(result: Any) -> Iterator[Any]:
             yield replace(result, **{stops: wrong})
 
 
-def misstated(run: Any, some: int) -> Iterator[Any]:
-    """Change each ninth of the other numbers that a run of phases tells, one at a time; ``some`` says which."""
+def misstated(run: Any, first: int) -> Iterator[Any]:
+    """Change each ninth of the other numbers that a run of phases tells, from the first on, one at a time."""
     for name, numbers in vars(run).items():
         if isinstance(numbers, np.ndarray) and name not in ("demands", "capacities", "max_tasks", "bottlenecks"):
-            for at in list(np.ndindex(numbers.shape))[some % 9 :: 9]:
+            for at in list(np.ndindex(numbers.shape))[first::9]:
                 wrong = numbers.copy()
                 wrong[at] = ~wrong[at] if wrong.dtype == bool else wrong[at] - 0.001 - 0.001 * wrong[at]
                 if name != "ratios" or run.tasks[at[:2]] > 0:  # who is granted nothing holds nothing, whatever it says
@@ -340,21 +316,26 @@ def misstated(run: Any, some: int) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_certificates_hold_and_notice_what_was_changed(name: str) -> None:
-    seen = []
+@settings(REPEATABLE, max_examples=30)
+@given(data=st.data(), first=st.integers(0, 8))
+def test_certificates_hold_and_notice_what_was_changed(name: str, data: st.DataObject, first: int) -> None:
+    result = ENGINES[name].call(*data.draw(given_to(name)))
+    assert result.violations() == [] or ENGINES[name].ends_early
+    more = misstated(result, first) if np.ndim(result.tasks) == 2 else ()
+    for wrong in itertools.chain(changed(result), more):
+        assert wrong.violations() != []
 
-    @(REPEATABLE if name in registry else FEW)
-    @given(data(name))
-    def noticed(case: Any) -> None:
-        result = ENGINES[name].call(*case)
-        assert result.violations() == [] or ENGINES[name].ends_early
-        more = misstated(result, len(seen)) if np.ndim(result.tasks) == 2 else ()
-        for wrong in itertools.chain(changed(result), more):
-            seen.append(wrong)
-            assert wrong.violations() != []
 
-    noticed()
-    assert seen
+@pytest.mark.parametrize("name", ENGINES)
+def test_there_is_something_to_change(name: str) -> None:
+    one, two = [[1.0, 4.0], [3.0, 1.0]], [1.0, 1.0]
+    cell = registry[name.split(",")[0]].kind == "machines"
+    given_ = (
+        (one, [[9.0, 18.0]], [2], None)
+        if cell
+        else (np.array(one), np.array(two), np.array([9.0, 18.0]), np.full(2, np.inf))
+    )
+    assert list(changed(ENGINES[name].call(*given_)))
 
 
 # --------------------------------------------------------------------------------------------------- machines
@@ -410,20 +391,17 @@ def test_bounds_used_up_on_the_way(bounds: list[int], count: int) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in ENGINES if name.split(",")[0] in RULES])
-def test_neither_units_nor_classes_nor_blocks_matter(name: str) -> None:
-    @FEW
-    @given(cell=cells(), times=st.sampled_from([2.0, 64.0, 0.25]))
-    def agree(cell: Any, times: float) -> None:
-        call, (demands, machines, counts, bounds) = ENGINES[name].call, cell
-        one = call(*cell)
-        expected = one.placed_user.tolist(), one.placed_machine.tolist()
-        assert same(call(demands * times, machines * times, counts, bounds), expected)
-        assert same(call(demands, np.repeat(machines, counts, axis=0), None, bounds), expected)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(placing, "_BLOCK", 3)
-            assert same(call(*cell), expected)
-
-    agree()
+@FEW
+@given(cell=cells(), times=st.sampled_from([2.0, 64.0, 0.25]))
+def test_neither_units_nor_classes_nor_blocks_matter(name: str, cell: Any, times: float) -> None:
+    call, (demands, machines, counts, bounds) = ENGINES[name].call, cell
+    one = call(*cell)
+    expected = one.placed_user.tolist(), one.placed_machine.tolist()
+    assert same(call(demands * times, machines * times, counts, bounds), expected)
+    assert same(call(demands, np.repeat(machines, counts, axis=0), None, bounds), expected)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(placing, "_BLOCK", 3)
+        assert same(call(*cell), expected)
 
 
 @pytest.mark.parametrize("name", [name for name in ENGINES if name.split(",")[0] in RULES])
@@ -434,57 +412,24 @@ def test_nothing_fits_nothing_is_asked_and_ten_tenths_fill_a_machine(name: str) 
     assert call([[0.1, 0.1]], [[1, 1]], None, None).tasks.tolist() == [10]
 
 
-# --------------------------------------------------------------------------------------------------- clusters
-
-
-@pytest.mark.parametrize("whole", [True, False])
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_for_clusters_against_its_rule(method: Any, whole: bool) -> None:
-    """Several allocations reach the optimum; where VMs are not whole a rounding says which list is best."""
-    for seed, options in zip(range(180), itertools.cycle(crossed("virtual_cluster"))):
-        rng = np.random.default_rng([whole, seed])
-        one = random_asked(rng, TENTHS if whole else QUARTERS, max_H=3)
-        options |= {"method": method, "whole": whole, "small": seed // 18 % 4, "top_up": bool(rng.integers(2))}
-        fast, plain_ = (fb.virtual_cluster(*one.floats, **options, engine=engine) for engine in ("fast", "plain"))
-        assert fast.violations() == plain_.violations() == []
-        assert fast.served.sum() == plain_.served.sum()
-        assert near(fast.min_fraction, plain_.min_fraction, 1e-9), (seed, options)
-        lists = "metagreedy" in (method, options["general"]) or method == "vector_packing"
-        settled = method != "exact" and (whole or not lists)
-        assert not settled or (near(fast.vms, plain_.vms, 1e-9) and same_homes(fast, plain_)), (seed, options)
-
-
-def same_homes(one: fb.VirtualClusters, other: fb.VirtualClusters) -> bool:
-    return bool((one.cluster == other.cluster).all()) and near(one.by_cluster, other.by_cluster, 1e-9, 1e-12)
-
-
 # ---------------------------------------------------------------------------------------------------- periods
 
 
 @pytest.mark.parametrize("options", crossed("tv_drf"), ids=lambda options: ", ".join(options.values()))
-def test_over_periods_the_engine_follows_the_rule(options: dict[str, str]) -> None:
+@FEW
+@given(data=st.data(), memory=st.booleans())
+def test_over_periods_the_engine_follows_the_rule(options: dict[str, str], data: st.DataObject, memory: bool) -> None:
     """Whole tasks one by one; fluid to 1e-9 of the pool."""
     whole = options["method"] == "heuristic"
-
-    @FEW
-    @given(periods(whole=whole), st.booleans())
-    def agree(case: Periods, memory: bool) -> None:
-        demands, tasks, parts = case.floats
-        given_: Any = {"machines": np.ones((1, case.m)), "contributions": parts, "memory": memory, **options}
-        run = fb.tv_drf(demands, tasks, **given_, placement=whole)
-        plain = fb.tv_drf(demands, tasks, **given_, engine="plain")
-        rows = [[part] for part in case.parts]
-        rule = over_periods(case.demands, case.tasks, [[1] * case.m], rows, memory=memory, **options)
-        for name in ("amounts", "alone", "cumulative_shares"):
-            assert near(getattr(run, name), getattr(rule, name), 1e-9, 1e-9), name
-        if not memory and not whole:  # a run tells beta of all periods, and decides by each
-            assert run.below_one.tolist() == rule.below_one
-        assert (run.violations(), plain.violations()) == ([], [])
-
-    agree()
-
-
-def test_every_mechanism_has_a_judge() -> None:
-    assert {name.split(",")[0] for name, _ in JUDGES} | set(RULES) == IN_THE_MATRIX
-    assert {row.kind for row in registry.values()} == {"pool", "arrivals", "phases", "machines", "periods", "clusters"}
-    assert {name for name, _ in JUDGES} <= set(ENGINES)
+    case = data.draw(periods(whole=whole))
+    demands, tasks, parts = case.floats
+    given_: Any = {"machines": np.ones((1, case.m)), "contributions": parts, "memory": memory, **options}
+    run = fb.tv_drf(demands, tasks, **given_, placement=whole)
+    plain = fb.tv_drf(demands, tasks, **given_, engine="plain")
+    rows = [[part] for part in case.parts]
+    rule = over_periods(case.demands, case.tasks, [[1] * case.m], rows, memory=memory, **options)
+    for name in ("amounts", "alone", "cumulative_shares"):
+        assert near(getattr(run, name), getattr(rule, name), 1e-9, 1e-9), name
+    if not memory and not whole:  # a run tells beta of all periods, and decides by each
+        assert run.below_one.tolist() == rule.below_one
+    assert (run.violations(), plain.violations()) == ([], [])
