@@ -33,7 +33,7 @@ PIP := $(PY) -m pip install -q --disable-pip-version-check
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 
-.PHONY: help setup book next page lab pdf test quick library proofs fresh fuzz bench execute results compare lock lint package bump clean
+.PHONY: help setup book next page lab pdf test quick library proofs fresh fuzz mutants bench execute results compare lock lint package bump clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -116,6 +116,10 @@ fresh:  ## the checkout as a stranger gets it, once for each of PYTHON="python3.
 
 fuzz: $(READY)  ## damage inputs and judge engines at random, many times: make fuzz TRIES=20000 ENGINE_TRIES=100000
 	FAIRBOOK_FUZZ=$(TRIES) FAIRBOOK_FUZZ_ENGINES=$(ENGINE_TRIES) $(PY) -m pytest -q -s tests/test_fuzz.py
+
+# Niced, and one process: it takes an hour or two for all, and goes on where it was stopped.
+mutants: $(READY)  ## change rules and engines, one thing at a time, and list what no test notices: make mutants TRIES=50
+	nice $(PY) -m tools.mutants $(TRIES)
 
 bench: $(READY)  ## write the benchmark table; fails below the promised ratios
 	$(PY) -m benchmarks
