@@ -148,8 +148,8 @@ squeue --json | fairbook allocate - --machines nodes.json  # sinfo --json""",
         help="set an argument of the mechanism; `--set x` lists them",
     )
     add("--whole", action="store_true", dest="whole_tasks", help="whole tasks, by the rule or else rounded down")
-    add("--users", metavar="FILE", help="of an export: weights and bounds (user, weight, max_tasks)")
-    add("--all-nodes", action="store_true", help="of an export: cordoned, drained and control-plane nodes, too")
+    add("--users", metavar="FILE", help="weights and bounds of an export's users")
+    add("--all-nodes", action="store_true", help="count nodes closed to pods and jobs, too")
     add("--user-column", metavar="NAME", help="column, label of pods, or field of jobs")
     add("--placement", action="store_true", help="show whose tasks are on which machine")
     add("--explain", nargs="*", metavar="USER", help="what stops them (USER:PERIOD), and what more would do")
