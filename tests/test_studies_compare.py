@@ -66,6 +66,15 @@ def test_what_must_be_so_is_so() -> None:
     assert value(day, "drf", "done") > value(day, "cbdrf", "done")  # what cbDRF gives beyond the need is lost
 
 
+def test_where_nodes_fail_the_rest_has_no_more_and_where_nobody_fails_it_is_the_day() -> None:
+    found, day = study.failures(2, traces=ONE), frame("day")
+    table = found.pivot(index="measure", columns="reading", values="mean")[[words for words, _, _ in study.FAILURES]]
+    nobody, returns, stays = (dict(table.iloc[:, at]) for at in range(3))
+    assert nobody == {measure: value(day, "cbdrf", measure) for measure in study.DAY}
+    for measure in ("sum_share", "utilisation", "done"):
+        assert nobody[measure] > returns[measure] > stays[measure]
+
+
 def case_of_two() -> Shared:
     return Shared(
         np.array([[[1.0], [2.0]]]), np.array([[9.0, 9.0]]), np.array([[4.0]]), np.array([2.0]), np.zeros((0, 1))

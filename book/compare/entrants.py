@@ -12,7 +12,7 @@ user has is worth the dominant share that its tasks hold; the tasks of several p
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ from fairbook.mechanisms import (
     tv_drf,
     virtual_cluster,
 )
+from fairbook.mechanisms.readings import Held
 from fairbook.model.inputs import FloatArray
 from fairbook.model.placement import FITS, Placement
 
@@ -179,8 +180,14 @@ def _dmfa_srq(case: Shared) -> Outcome:
     return Outcome(np.minimum(np.stack(run), case.tasks))
 
 
-def _cbdrf(case: Shared) -> Outcome:
-    return Outcome(np.minimum(cbdrf.cbdrf(case.demands, capacities=case.total).tasks, case.tasks))
+def _cbdrf(case: Shared, **how: Any) -> Outcome:
+    # nobody fails unless told otherwise, and then a phase is DRF without bounds
+    return Outcome(np.minimum(cbdrf.cbdrf(case.demands, capacities=case.total, **how).tasks, case.tasks))
+
+
+def failing(released: FloatArray, held: Held) -> Entrant:
+    """Enter cbDRF where some nodes fail: what each gives back after each period, shape (T, n), and where it is then."""
+    return _entrant("cbdrf", False, False, partial(_cbdrf, released=released, held=held))
 
 
 def _karma(case: Shared) -> Outcome:
@@ -290,7 +297,7 @@ ENTRANTS: dict[str, Entrant] = {
     for one in (
         _entrant("drf", False, False, _each_pool(drf.drf)),
         _entrant("dmfa_srq", False, False, _dmfa_srq),
-        _entrant("cbdrf", False, False, _cbdrf),
+        _entrant("cbdrf", False, False, _cbdrf, "cbDRF, nobody ever fails (= DRF)"),
         _entrant("karma", False, False, _karma),
         _entrant("tv_drf_fluid", False, False, _tv_drf_fluid, "TV-DRF, fluid", "tv_drf --method lexicographic"),
         _entrant("drf_by_task", True, False, _each_pool(drf.drf_by_task)),

@@ -25,6 +25,7 @@ _PRINTED: dict[str, tuple[str, dict[str, Any]]] = {
     "own": ("as printed; line 6 takes each user's own previous amount", {"line_6": "own"}),
     "largest": ("as printed; line 6 takes the largest value for everyone", {"line_6": "largest"}),
     "levels": ("as printed; levels in place of amounts", {"line_6": "own", "repairs": ("levels",)}),
+    "end": ("levels in place of amounts, line 6 as meant; only the end as printed", {"repairs": ("levels", "line_6")}),
 }
 
 for _reading, (_variant, _options) in _PRINTED.items():

@@ -20,6 +20,7 @@ from book.dmfa_srq.counterexamples import more_for_more, refuted_claim, static
 from fairbook.mechanisms.dmfa_srq import dmfa_srq, static_optimum
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.inputs import FloatArray
+from fairbook.traces.google2011 import load_digest
 
 # ------------------------------------------------------------------------------------------------------- figures
 
@@ -311,3 +312,23 @@ def _utilisation_always(effort: Effort, subject: Mechanism) -> Evidence:
                 )
             )
     return Evidence.of(Part(True, "search", f"{count} small instances.", count))
+
+
+@claim(
+    id="dmfa_srq.trace_size",
+    locator="Section 6",
+    kind="number",
+    variant="the digest holds the first files alone",
+    statement="The trace has 500 files of tasks, and 143 601 184 tasks in them.",
+    mechanism=Mechanism("the digest's record", lambda: load_digest().provenance),
+    mutant=Mechanism("the digest as the trace", lambda: load_digest().provenance | {"parts_total": 14}),
+)
+def _trace_size(effort: Effort, subject: Mechanism) -> Evidence:
+    record = subject.run()
+    files, held, counts = record["parts_total"], len(record["parts"]), record["counts"]
+    each = " and ".join(f"{counts[name] / held * files / 1e6:.0f} million {words}" for name, words in _COUNTED.items())
+    text = f"The {held} of them that we have would make, if the others were like them, {each}."
+    return Evidence.of(Part(files == 500, "numbers", f"It has {files} files.", 1), Part(None, "numbers", text))
+
+
+_COUNTED = {"events": "events", "distinct_tasks": "different tasks"}

@@ -9,7 +9,7 @@ import numpy as np
 
 from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import computed, in_words, sampled_claim
-from book.tv_drf.judging import EARLY, GOES_ON, HALF, POSITIVE, SPLIT, ZEROS, about_runs, rule_named
+from book.tv_drf.judging import EARLY, GOES_ON, HALF, NO_TIE, POSITIVE, SPLIT, ZEROS, about_runs, rule_named
 from book.tv_drf.oracle import lexicographic_run
 from book.tv_drf.properties import (
     RULES,
@@ -266,7 +266,7 @@ about_runs(
 
 #: What of Theorems 1 to 3 breaks for Algorithm 1, already in one period: statement, check, mutant, witness.
 _BREAKS: dict[str, tuple[str, Any, str, Workload, str]] = {
-    "theorem_1": (_T1, sharing_incentive_so_far, "alone, whole, expires", SPLIT, "the smallest beta minus 1 is"),
+    "theorem_1": (_T1, sharing_incentive_so_far, "alone, whole, expires", NO_TIE, "the smallest beta minus 1 is"),
     "theorem_2": (
         _T2,
         pareto_in_period,

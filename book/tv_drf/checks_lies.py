@@ -16,7 +16,7 @@ from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import computed, in_words, sampled_claim
 from book.common.oracle_drf import solved
 from book.common.packing import packs
-from book.tv_drf.judging import CHEAP, HALF, POSITIVE, SPLIT, about_lies, rule_named
+from book.tv_drf.judging import CHEAP, HALF, NO_TIE, POSITIVE, about_lies, rule_named
 from book.tv_drf.oracle import LpRun, lexicographic_run
 from book.tv_drf.properties import gain_of_lie, largest_above_floor
 from book.tv_drf.rules import BROKEN
@@ -317,7 +317,7 @@ def all_whole(w: Workload) -> list[tuple[Fraction, ...]]:
 
 @claim(
     id="tv_drf.heuristic_optimal",
-    locator="section 4, 1); section 5",
+    locator="beyond the paper (section 4, 1); section 5)",
     kind="statement",
     variant="one period, whole tasks",
     statement="Algorithm 1 reaches the lexicographic max-min optimum of G among the allocations of whole tasks"
@@ -326,15 +326,15 @@ def all_whole(w: Workload) -> list[tuple[Fraction, ...]]:
     mutant=rule_named("whole, one machine, expires"),
 )
 def _heuristic_optimal(effort: Effort, judged: Mechanism) -> Evidence:
-    outcome = judged.run(SPLIT, True)
-    ours, best = tuple(sorted(outcome.shares[0])), max(all_whole(SPLIT))
+    outcome = judged.run(NO_TIE, True)
+    ours, best = tuple(sorted(outcome.shares[0])), max(all_whole(NO_TIE))
     optimal = ours >= best
     return Evidence.of(
         computed(
             optimal,
-            f"{SPLIT}. Algorithm 1 runs {in_words(outcome.tasks[0].tolist())} tasks; the G, sorted, are "
+            f"{NO_TIE}. Algorithm 1 runs {in_words(outcome.tasks[0].tolist())} tasks; the G, sorted, are "
             f"{in_words(ours)}. The best possible are {in_words(best)}.",
             1,
-            SPLIT.as_data(judged.name, outcome.tasks),
+            NO_TIE.as_data(judged.name, outcome.tasks),
         )
     )

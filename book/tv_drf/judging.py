@@ -28,6 +28,9 @@ CHEAP = Workload.of([[[1], [1]], [["1/4"], [1]]], [[1, "1/4"], [2, 1]], [[1]], H
 #: Each could fill its own machine. The first task of each goes to the first machine, the second to the second one, and
 #: the room for the second user's third task is cut in two. One resource: every distance of shapes is 0.
 SPLIT = Workload.of([[[3], [2]]], [[2, 3]], [[6], [6]], [["1", "0"], ["0", "1"]])
+#: However ties are broken, between users or machines: the shapes send a task of the first user to the second machine,
+#: and the second user runs one task where alone it runs two.
+NO_TIE = Workload.of([[[4, 4], [5, 4]]], [[2, 3]], [[4, 8], [11, 10]], [["1", "0"], ["0", "1"]])
 
 
 def rule_named(name: str) -> Mechanism:

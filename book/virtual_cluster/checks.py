@@ -5,8 +5,9 @@ numbers, judged in fractions. What holds beyond the paper stands here, too, wher
 named ``checks_*`` register first (about costs after about packing, on which it rests), then what its figures show.
 """
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from book.common.runs import stream
 from book.virtual_cluster import checks_beyond, checks_money, checks_packing, checks_truth, studies as study
 from book.virtual_cluster.judging import ALL, nearest_mixed, runs_of
 from fairbook.mechanisms.virtual_cluster import virtual_cluster
+from fairbook.model.clusters import VirtualClusters
 
 __all__ = ["checks_beyond", "checks_money", "checks_packing", "checks_truth"]
 
@@ -244,6 +246,63 @@ def _few_users(effort: Effort, judged: Mechanism) -> Evidence:
             Part(any(held), "numbers", f"On {clusters} clusters, users on each:", runs * len(numbers)),
             Part(all(held), "numbers", words + ".", runs * len(numbers)),
         ]
+    return Evidence(tuple(parts))
+
+
+def _minima(case: study.Instance, method: Any = "relaxation") -> VirtualClusters:
+    """Put users where a method does, and give each its minimum only: the relaxation after its first step."""
+    found = virtual_cluster(*case, method=method)
+    return replace(found, vms=np.where(found.served, found.requests.minimum, 0))
+
+
+#: Sizes, and numbers of users whose minima leave room on every cluster, or hardly.
+_LOADED = {"small": (11, 14), "large": (34, 44)}
+
+
+def _loaded(effort: Effort) -> Iterator[tuple[str, list[study.Instance]]]:
+    """Give the paper's clusters at its loads, with words for them."""
+    for size, numbers in _LOADED.items():
+        for users in numbers:
+            words = f"{study.SIZES[size].clusters} clusters at load {30 * users / study.SIZES[size].vms:.2f}"
+            yield words, [study.instance(stream(effort.seed, 81, r), size, users) for r in range(runs_of(effort))]
+
+
+@claim(
+    id="virtual_cluster.first_step.balanced",
+    locator="Section 2.1",
+    kind="number",
+    variant="parts of the clusters in use by minima, at loads of the experiments",
+    statement="After the relaxation's first step no two clusters differ by more than the largest minimum.",
+    mechanism=Mechanism("relaxation", _minima),
+    mutant=Mechanism("greedy", partial(_minima, method="greedy")),
+)
+def _balanced(effort: Effort, judged: Mechanism) -> Evidence:
+    parts = []
+    for words, cases in _loaded(effort):
+        rooms = [(judged.run(case), case.capacities) for case in cases]
+        apart = [np.ptp(found.slack / room) * room.min() / found.vms.max() for found, room in rooms]
+        often = np.mean([one <= 1 for one in apart])
+        parts.append(Part(bool(often == 1), "numbers", f"{words}: so in {often:.0%} of the runs.", len(cases)))
+    return Evidence(tuple(parts))
+
+
+@claim(
+    id="virtual_cluster.second_step.satisfied",
+    locator="Section 2.1",
+    kind="number",
+    variant="mean fraction of the users that are served, at loads of the experiments",
+    statement="The relaxation's second step raises what users have, as a part of what they want.",
+    mechanism=Mechanism("relaxation", partial(virtual_cluster, method="relaxation")),
+    mutant=Mechanism("no second step", lambda *case: _minima(study.Instance(*case))),
+)
+def _satisfied(effort: Effort, judged: Mechanism) -> Evidence:
+    parts = []
+    for words, cases in _loaded(effort):
+        pairs = [(_minima(case), judged.run(*case)) for case in cases]
+        had = [[(one.vms / one.requests.max_vms)[one.served].mean() for one in pair] for pair in pairs]
+        before, after = np.mean(had, axis=0)
+        words = f"{words}: from {before:.2f} to {after:.2f}."
+        parts.append(Part(bool(after > before), "numbers", words, len(cases)))
     return Evidence(tuple(parts))
 
 
