@@ -109,13 +109,13 @@ library: $(READY)  ## the library's checks with other versions below it: make li
 	$(PY) -m uv pip install -q --upgrade --resolution $(RESOLUTION) --python $(OTHER) -e '.[sweeps]'
 	$(OTHER)/bin/python -W error tests/stranger.py README.md >/dev/null
 	$(OTHER)/bin/python -m pytest -q -n $(WORKERS) -o addopts="--doctest-modules --strict-markers" fairbook \
-	  tests/test_matrix.py tests/test_protocol.py tests/test_stateful.py tests/test_sweeps.py $(PYTEST_ARGS)
+	  tests/library/test_matrix.py tests/library/test_protocol.py tests/library/test_stateful.py tests/library/test_sweeps.py $(PYTEST_ARGS)
 
 fresh:  ## the checkout as a stranger gets it, once for each of PYTHON="python3.11 python3.13"; takes minutes
 	tools/fresh.sh $(PYTHON)
 
 fuzz: $(READY)  ## damage inputs and judge engines at random, many times: make fuzz TRIES=20000 ENGINE_TRIES=100000
-	FAIRBOOK_FUZZ=$(TRIES) FAIRBOOK_FUZZ_ENGINES=$(ENGINE_TRIES) $(PY) -m pytest -q -s tests/test_fuzz.py
+	FAIRBOOK_FUZZ=$(TRIES) FAIRBOOK_FUZZ_ENGINES=$(ENGINE_TRIES) $(PY) -m pytest -q -s tests/project/test_fuzz.py
 
 # Niced, and one process: it takes an hour or two for all, and goes on where it was stopped.
 mutants: $(READY)  ## change rules and engines, one thing at a time, and list what no test notices: make mutants TRIES=50

@@ -46,8 +46,8 @@ from book.dmfa_srq.oracle import lp_levels
 from book.dmfa_srq.printed import algorithm_1
 from book.tv_drf.oracle import lexicographic_run
 from fairbook import kernels
+from fairbook.mechanisms.clusters.virtual_cluster import METHODS
 from fairbook.mechanisms.rows import Mechanism, registry
-from fairbook.mechanisms.virtual_cluster import METHODS
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 

@@ -21,7 +21,7 @@ from benchmarks.plain import (
 )
 from benchmarks.timing import Row, against, grown, per_task, timed_once
 from book.gdrf.studies import MACHINES
-from fairbook.mechanisms.virtual_cluster import METHODS
+from fairbook.mechanisms.clusters.virtual_cluster import METHODS
 from fairbook.traces.google2011 import load_digest
 
 

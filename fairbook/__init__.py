@@ -16,25 +16,31 @@ from fairbook.errors import FairbookError, InvalidInput, MissingDependency, Trac
 if TYPE_CHECKING:
     from fairbook import mechanisms, metrics, properties, sweeps, traces
     from fairbook.exports import read_export
-    from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, CreditRun, cbdrf, grant_tasks
-    from fairbook.mechanisms.dmfa_srq import DmfaSrq, dmfa_srq, static_optimum
-    from fairbook.mechanisms.drf import drf, drf_by_task
-    from fairbook.mechanisms.drfh import drfh
-    from fairbook.mechanisms.dynamic_drf import dynamic_drf
-    from fairbook.mechanisms.gdrf import gdrf
-    from fairbook.mechanisms.karma import karma, karma_phase
-    from fairbook.mechanisms.karma_pool import Karma
-    from fairbook.mechanisms.mdrf import mdrf
-    from fairbook.mechanisms.per_server_drf import per_server_drf
-    from fairbook.mechanisms.sequential_minmax import sequential_minmax
-    from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
-    from fairbook.mechanisms.virtual_cluster import virtual_cluster
-    from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
+    from fairbook.mechanisms.clusters.online import VirtualClusterPool
+    from fairbook.mechanisms.clusters.virtual_cluster import virtual_cluster
+    from fairbook.mechanisms.credit.cbdrf import cbdrf
+    from fairbook.mechanisms.credit.cbdrf_phase import grant_tasks
+    from fairbook.mechanisms.credit.cbdrf_run import CreditRun
+    from fairbook.mechanisms.credit.credit_rule import CreditRule
+    from fairbook.mechanisms.credit.karma import karma, karma_phase
+    from fairbook.mechanisms.credit.online import CbDrf, Karma
+    from fairbook.mechanisms.placing.drfh import drfh
+    from fairbook.mechanisms.placing.gdrf import gdrf
+    from fairbook.mechanisms.placing.mdrf import mdrf
+    from fairbook.mechanisms.placing.per_server_drf import per_server_drf
+    from fairbook.mechanisms.pool.dmfa_srq import dmfa_srq, static_optimum
+    from fairbook.mechanisms.pool.drf import drf, drf_by_task
+    from fairbook.mechanisms.pool.dynamic_drf import dynamic_drf
+    from fairbook.mechanisms.pool.online import DmfaSrq
+    from fairbook.mechanisms.pool.sequential_minmax import sequential_minmax
+    from fairbook.mechanisms.tv_drf.run import TvDrfRun
+    from fairbook.mechanisms.tv_drf.tv_drf import tv_drf
     from fairbook.model.allocation import Allocation
     from fairbook.model.clusters import VirtualClusters
     from fairbook.model.dynamic import DynamicAllocation
+    from fairbook.model.fluid_placement import FluidPlacement
     from fairbook.model.instance import Instance
-    from fairbook.model.placement import FluidPlacement, Placement
+    from fairbook.model.placement import Placement
 
 __version__ = "0.1.0"
 __released__ = "unreleased"
@@ -87,34 +93,34 @@ _ROOMS = ("mechanisms", "metrics", "properties", "sweeps", "traces")
 
 _HOMES = {
     "read_export": "exports",
+    "VirtualClusterPool": "mechanisms.clusters.online",
+    "virtual_cluster": "mechanisms.clusters.virtual_cluster",
+    "CreditRule": "mechanisms.credit.credit_rule",
+    "cbdrf": "mechanisms.credit.cbdrf",
+    "grant_tasks": "mechanisms.credit.cbdrf_phase",
+    "karma": "mechanisms.credit.karma",
+    "karma_phase": "mechanisms.credit.karma",
+    "CbDrf": "mechanisms.credit.online",
+    "Karma": "mechanisms.credit.online",
+    "drfh": "mechanisms.placing.drfh",
+    "gdrf": "mechanisms.placing.gdrf",
+    "mdrf": "mechanisms.placing.mdrf",
+    "per_server_drf": "mechanisms.placing.per_server_drf",
+    "dmfa_srq": "mechanisms.pool.dmfa_srq",
+    "static_optimum": "mechanisms.pool.dmfa_srq",
+    "drf": "mechanisms.pool.drf",
+    "drf_by_task": "mechanisms.pool.drf",
+    "dynamic_drf": "mechanisms.pool.dynamic_drf",
+    "DmfaSrq": "mechanisms.pool.online",
+    "sequential_minmax": "mechanisms.pool.sequential_minmax",
+    "TvDrfRun": "mechanisms.tv_drf.tv_drf",
+    "tv_drf": "mechanisms.tv_drf.tv_drf",
     "Allocation": "model.allocation",
-    "DynamicAllocation": "model.dynamic",
-    "Instance": "model.instance",
-    "CbDrf": "mechanisms.cbdrf",
-    "CreditRule": "mechanisms.cbdrf",
-    "CreditRun": "mechanisms.cbdrf",
-    "cbdrf": "mechanisms.cbdrf",
-    "grant_tasks": "mechanisms.cbdrf",
-    "Karma": "mechanisms.karma_pool",
-    "karma": "mechanisms.karma",
-    "karma_phase": "mechanisms.karma",
-    "TvDrfRun": "mechanisms.tv_drf",
-    "tv_drf": "mechanisms.tv_drf",
-    "DmfaSrq": "mechanisms.dmfa_srq",
-    "dmfa_srq": "mechanisms.dmfa_srq",
-    "static_optimum": "mechanisms.dmfa_srq",
-    "drf": "mechanisms.drf",
-    "drf_by_task": "mechanisms.drf",
-    "dynamic_drf": "mechanisms.dynamic_drf",
-    "drfh": "mechanisms.drfh",
-    "gdrf": "mechanisms.gdrf",
-    "mdrf": "mechanisms.mdrf",
-    "per_server_drf": "mechanisms.per_server_drf",
-    "sequential_minmax": "mechanisms.sequential_minmax",
-    "VirtualClusterPool": "mechanisms.virtual_cluster_pool",
     "VirtualClusters": "model.clusters",
-    "virtual_cluster": "mechanisms.virtual_cluster",
-    "FluidPlacement": "model.placement",
+    "CreditRun": "mechanisms.credit.cbdrf_run",
+    "DynamicAllocation": "model.dynamic",
+    "FluidPlacement": "model.fluid_placement",
+    "Instance": "model.instance",
     "Placement": "model.placement",
 }
 

@@ -8,7 +8,7 @@ all runs as it stands, and arrays of fractions do everywhere.
 
 Both ways give the same bits, for a kernel does one operation after the other: + - * /, comparisons and ``math.log``, in
 the order in which they stand there. One that sums, sorts or takes logarithms through numpy, which numba does in ways of
-its own, is always compiled (``steps=ALWAYS``). ``tests/test_kernels.py`` holds the two ways equal.
+its own, is always compiled (``steps=ALWAYS``). ``tests/library/test_kernels.py`` holds the two ways equal.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import fairbook as fb
-from fairbook.mechanisms.dmfa_srq import dmfa_srq_rule
-from fairbook.mechanisms.drf import drf_rule
+from fairbook.mechanisms.pool.dmfa_srq import dmfa_srq_rule
+from fairbook.mechanisms.pool.drf import drf_rule
 
 SEED, COUNT = 2011, 500
 #: How far the engines may lie from the rules, relatively.

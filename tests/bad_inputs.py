@@ -15,7 +15,7 @@ import fairbook as fb
 from book.common import oracle_drf as drf_oracle, results
 from book.dmfa_srq import oracle as srq_oracle
 from fairbook import metrics
-from fairbook.mechanisms.dmfa_srq import exact_levels
+from fairbook.mechanisms.pool.dmfa_srq import exact_levels
 from tests.bad_values import BAD, SAME
 
 D = [[1.0, 4.0], [3.0, 1.0], [2.0, 2.0]]

@@ -38,7 +38,7 @@ SHARE = {
 def needs_the_book(file: str) -> bool:
     """Tell whether a file has a check that asks for the built book, which takes a minute to build."""
     path = ROOT / file
-    return path.parent == Path(__file__).parent and bool(
+    return Path(__file__).parent in path.parents and bool(
         re.search(r"\b(book: Book|visited: )", path.read_text(encoding="utf8"))
     )
 

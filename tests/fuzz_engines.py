@@ -10,7 +10,7 @@ import numpy as np
 
 import fairbook as fb
 from fairbook.mechanisms import registry
-from fairbook.mechanisms.virtual_cluster import METHODS
+from fairbook.mechanisms.clusters.virtual_cluster import METHODS
 from tests.vm_cases import QUARTERS, TENTHS, random_asked
 
 #: Of the stream of random numbers.

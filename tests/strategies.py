@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import settings, strategies as st
 from numpy.typing import NDArray
 
-from fairbook.mechanisms.tv_drf import sharing_coefficient, tv_drf_rule
+from fairbook.mechanisms.tv_drf.rule import sharing_coefficient, tv_drf_rule
 from fairbook.model.exact import as_fractions
 
 #: The same examples on every machine, and no limit in seconds: the first call compiles.

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 chmod 755 "$folder"
-args=${FRESH_ARGS:-tests/test_drf.py tests/test_environment.py tests/test_package.py tests/test_project_files.py book/tutorial.ipynb}
+args=${FRESH_ARGS:-tests/library/test_drf.py tests/project/test_environment.py tests/project/test_package.py tests/project/test_project_files.py book/tutorial.ipynb}
 export PIP_USER=1 PIP_TARGET=$folder/elsewhere PIP_REQUIRE_HASHES=1 PIP_CONSTRAINT=$folder/none PYTHONPATH=$PWD
 
 for python in "${@:-}"; do

@@ -4,9 +4,10 @@
 
 A *mutant* is the library with one operator, comparison, index or constant changed in a function of a mechanism. Drawn
 are those whose hash with a seed is smallest: :data:`EACH` of what each mechanism of the registry runs, then of all, up
-to :data:`ALL`. The hash is of the function's text without comments, so code that did not change keeps its mutants, and
-``tests/mutants.csv`` keeps what is known of them: the test that fails, behind "limit: " where the test did not end in
-ten times its time; or, behind "no effect: " and written by hand, why none can fail. The others survive.
+to :data:`ALL`. The hash is of the function's name and text without comments, so code that did not change keeps its
+mutants wherever it moves, and ``tests/mutants.csv`` keeps what is known of them: the test that fails, behind "limit: "
+where the test did not end in ten times its time; or, behind "no effect: " and written by hand, why none can fail. The
+others survive.
 
 Run are those tests of ``make quick`` that judge mechanisms and enter the function, the quickest first. They are
 collected once; each mutant has a fork of this process, in which the code of its function is replaced, and kernels run
@@ -128,7 +129,7 @@ def mutants_of(unit: str, tree: ast.Module, function: ast.FunctionDef) -> Iterat
         setattr(node, field, value)
         change = f"{before} -> {ast.unparse(node)}"
         setattr(node, field, old)
-        key = hashlib.sha256(f"{SEED} {unit} {number} {text}".encode()).hexdigest()[:12]
+        key = hashlib.sha256(f"{SEED} {function.name} {number} {text}".encode()).hexdigest()[:12]
         yield Mutant(unit, change, key, tree, node, field, value)
 
 
@@ -293,7 +294,8 @@ class Trials:
 def main(tries: str = str(ALL), *names: str) -> int:
     """Try mutants; the exit code is 0 where all are noticed or have no effect."""
     options = ["-q", "--capture=sys", "-o", "addopts=--doctest-modules --strict-markers", "-m", MARKS]
-    files = [f"tests/test_{name}.py" for name in names or JUDGES.split()]
+    chosen = [f"test_{name}.py" for name in names or JUDGES.split()]
+    files = [str(path) for path in sorted(ROOT.glob("tests/*/test_*.py")) if path.name in chosen]
     return pytest.main([*options, *files, "fairbook/mechanisms"], plugins=[Trials(int(tries))])
 
 

@@ -21,7 +21,8 @@ from book.cbdrf.histories import (
 from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import computed, in_words, sampled
 from book.common.runs import stream
-from fairbook.mechanisms.cbdrf import CreditRun, cbdrf
+from fairbook.mechanisms.credit.cbdrf import cbdrf
+from fairbook.mechanisms.credit.cbdrf_run import CreditRun
 
 
 def _each_failure_costs(subject: Mechanism, demands: Any, released: Any) -> str | None:

@@ -12,7 +12,8 @@ from book.cbdrf.histories import NO_CAP, TENTHS, WITH_CAP, by_rule, exactly, ter
 from book.cbdrf.release import best_response, largest_worth, search_release, worth_threshold
 from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import computed, in_words, sampled
-from fairbook.mechanisms.cbdrf import CreditRule, cbdrf
+from fairbook.mechanisms.credit.cbdrf import cbdrf
+from fairbook.mechanisms.credit.credit_rule import CreditRule
 
 # ------------------------------------------------------------------------------------------------ release as a choice
 

@@ -46,9 +46,9 @@ from book.cbdrf.properties import (
 from book.common.claims.registry import Effort, Evidence, Mechanism, claim
 from book.common.evidence import EXACT, as_data, computed, in_words
 from book.common.instances import Instance, sampler
-from fairbook.mechanisms.cbdrf import cbdrf
-from fairbook.mechanisms.drf import drf
-from fairbook.mechanisms.karma import karma
+from fairbook.mechanisms.credit.cbdrf import cbdrf
+from fairbook.mechanisms.credit.karma import karma
+from fairbook.mechanisms.pool.drf import drf
 from fairbook.model.allocation import Allocation
 from fairbook.properties.lies import true_tasks
 

@@ -43,7 +43,9 @@ from book.cbdrf.release import best_response
 from book.common.claims.registry import Effort, Evidence, Mechanism, Part, claim
 from book.common.evidence import computed, in_words
 from book.common.runs import stream
-from fairbook.mechanisms.cbdrf import CreditRule, CreditRun, cbdrf
+from fairbook.mechanisms.credit.cbdrf import cbdrf
+from fairbook.mechanisms.credit.cbdrf_run import CreditRun
+from fairbook.mechanisms.credit.credit_rule import CreditRule
 from fairbook.model.allocation import Allocation
 from fairbook.properties.finding import Finding
 

@@ -1,7 +1,7 @@
 """What a punishment takes, and who gets it, under the reader's hand."""
 
 from book.common.explore import Column, Control, Explorable, Panel, State
-from fairbook.mechanisms.cbdrf import grant_tasks
+from fairbook.mechanisms.credit.cbdrf_phase import grant_tasks
 
 __all__ = ["puzzle"]
 

@@ -15,7 +15,8 @@ import numpy as np
 from book.common.claims.registry import Effort, Evidence, Mechanism, Part
 from book.common.evidence import in_words, sampled
 from book.common.runs import stream
-from fairbook.mechanisms.cbdrf import CreditRun, cbdrf, cbdrf_rule
+from fairbook.mechanisms.credit.cbdrf import cbdrf, cbdrf_rule
+from fairbook.mechanisms.credit.cbdrf_run import CreditRun
 
 #: (mechanism, demands, release ratios) -> what is wrong with the history, or None.
 Test = Callable[[Mechanism, Any, Any], str | None]

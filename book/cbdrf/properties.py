@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from book.common.oracle_drf import exact_tasks
 from book.common.search import at_any_distance
-from fairbook.mechanisms.cbdrf import grant_tasks, grant_tasks_rule
-from fairbook.mechanisms.drf import drf as in_doubles
-from fairbook.mechanisms.karma import karma_phase, karma_rule
+from fairbook.mechanisms.credit.cbdrf_phase import grant_tasks, grant_tasks_rule
+from fairbook.mechanisms.credit.karma import karma_phase, karma_rule
+from fairbook.mechanisms.pool.drf import drf as in_doubles
 from fairbook.mechanisms.readings import READINGS
 from fairbook.model.allocation import Allocation
 from fairbook.properties.finding import Finding, default_tolerance, numbers, ratio, show

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.cbdrf import CbDrf, CreditRule, grant_tasks
-from fairbook.mechanisms.cbdrf_phase import settle
+from fairbook.mechanisms.credit.cbdrf_phase import grant_tasks, settle
+from fairbook.mechanisms.credit.credit_rule import CreditRule
+from fairbook.mechanisms.credit.online import CbDrf
 from fairbook.model.inputs import FloatArray
 
 _STATES = 5_000

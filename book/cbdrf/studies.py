@@ -17,8 +17,10 @@ from tqdm import tqdm
 from book.cbdrf.release import largest_worth, worth_threshold
 from book.common.runs import interval, repeat, storing
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.cbdrf import CreditRule, CreditRun, cbdrf
-from fairbook.mechanisms.karma import karma
+from fairbook.mechanisms.credit.cbdrf import cbdrf
+from fairbook.mechanisms.credit.cbdrf_run import CreditRun
+from fairbook.mechanisms.credit.credit_rule import CreditRule
+from fairbook.mechanisms.credit.karma import karma
 from fairbook.model.inputs import FloatArray, as_whole
 
 __all__ = [
@@ -148,7 +150,7 @@ def course(released: Any, runs: int = RUNS, seed: int = SEED, *, progress: bool 
     progress : bool
         Whether to draw a bar on stderr.
     **rule
-        Fields of :class:`~fairbook.mechanisms.cbdrf.CreditRule` but rho; by default the paper's.
+        Fields of :class:`~fairbook.mechanisms.credit.cbdrf.CreditRule` but rho; by default the paper's.
 
     Returns
     -------

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from fairbook.errors import FairbookError
-from fairbook.mechanisms.drf import drf_rule
+from fairbook.mechanisms.pool.drf import drf_rule
 from fairbook.model.exact import exact_instance
 from fairbook.model.inputs import FloatArray, as_capacities, as_demands, as_max_tasks, as_weights
 

@@ -18,21 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbook.mechanisms import (
-    cbdrf,
-    dmfa_srq,
-    drf,
-    drfh,
-    gdrf,
-    karma,
-    mdrf,
-    per_server_drf,
-    registry,
-    sequential_minmax,
-    tv_drf,
-    virtual_cluster,
-)
+from fairbook.mechanisms import registry
+from fairbook.mechanisms.clusters import virtual_cluster
+from fairbook.mechanisms.credit import cbdrf, karma
+from fairbook.mechanisms.placing import drfh, gdrf, mdrf, per_server_drf
+from fairbook.mechanisms.pool import dmfa_srq, drf, sequential_minmax
 from fairbook.mechanisms.readings import Held
+from fairbook.mechanisms.tv_drf import tv_drf
 from fairbook.model.inputs import FloatArray
 from fairbook.model.placement import FITS, Placement
 

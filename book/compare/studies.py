@@ -35,8 +35,8 @@ from book.compare.findings import (
     sheet,
 )
 from book.compare.properties import PROPERTIES, alone, best_lie, less, slack, usable, worth
-from fairbook.mechanisms.drfh import drfh
-from fairbook.mechanisms.gdrf import gdrf
+from fairbook.mechanisms.placing.drfh import drfh
+from fairbook.mechanisms.placing.gdrf import gdrf
 from fairbook.mechanisms.readings import Held
 from fairbook.model.inputs import FloatArray, as_number, as_whole
 from fairbook.model.placement import FITS

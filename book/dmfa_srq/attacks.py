@@ -14,7 +14,8 @@ from book.common.instances import Instance, sampler
 from book.common.search import minimise_margin, search_instance
 from book.dmfa_srq import oracle
 from book.dmfa_srq.properties import MUTANTS, lemma_4
-from fairbook.mechanisms.dmfa_srq import DmfaSrq, dmfa_srq, static_optimum
+from fairbook.mechanisms.pool.dmfa_srq import dmfa_srq, static_optimum
+from fairbook.mechanisms.pool.online import DmfaSrq
 from fairbook.model.inputs import FloatArray
 from fairbook.properties.finding import Trajectory
 from fairbook.properties.lies import claimed_tasks, true_tasks

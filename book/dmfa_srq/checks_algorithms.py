@@ -15,7 +15,7 @@ from book.common.runs import stream
 from book.dmfa_srq import oracle, studies as study
 from book.dmfa_srq.attacks import DMFA_SRQ, FIGURE_1, broken, computes_the_mechanism, instances
 from book.dmfa_srq.printed import REPAIRS, algorithm_1, algorithm_1_printed
-from fairbook.mechanisms.dmfa_srq import dmfa_srq
+from fairbook.mechanisms.pool.dmfa_srq import dmfa_srq
 from fairbook.model.inputs import FloatArray
 
 # ------------------------------------------------------------------------------------------------- the algorithms

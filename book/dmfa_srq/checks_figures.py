@@ -17,7 +17,7 @@ from book.common.search import minimise_margin
 from book.dmfa_srq import studies as study
 from book.dmfa_srq.attacks import DMFA_SRQ, FIGURE_1, STATIC, broken, floats, instances
 from book.dmfa_srq.counterexamples import more_for_more, refuted_claim, static
-from fairbook.mechanisms.dmfa_srq import dmfa_srq, static_optimum
+from fairbook.mechanisms.pool.dmfa_srq import dmfa_srq, static_optimum
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.inputs import FloatArray
 from fairbook.traces.google2011 import load_digest

@@ -38,8 +38,8 @@ from book.dmfa_srq.counterexamples import (
     whole_pool,
 )
 from book.dmfa_srq.properties import lemma_1, lemma_2, lemma_3, schedule, theorems_after, with_departures
-from fairbook.mechanisms.dmfa_srq import dmfa_srq
-from fairbook.mechanisms.drf import drf
+from fairbook.mechanisms.pool.dmfa_srq import dmfa_srq
+from fairbook.mechanisms.pool.drf import drf
 from fairbook.properties.dynamic import dynamic_envy_freeness, dynamic_pareto_optimality, dynamic_sharing_incentive
 from fairbook.properties.lies import claimed_tasks, true_tasks
 

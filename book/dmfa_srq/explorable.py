@@ -2,7 +2,7 @@
 
 from book.common.explore import Column, Control, Explorable, Panel, State
 from book.dmfa_srq.printed import algorithm_1_printed
-from fairbook.mechanisms.dmfa_srq import dmfa_srq
+from fairbook.mechanisms.pool.dmfa_srq import dmfa_srq
 
 __all__ = ["arrivals", "puzzle"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from book.common.arrivals import raised
 from book.common.oracle_drf import solved
-from fairbook.mechanisms.dmfa_srq import dmfa_srq_rule
+from fairbook.mechanisms.pool.dmfa_srq import dmfa_srq_rule
 from fairbook.model.exact import exact_instance
 from fairbook.model.inputs import FloatArray, as_demands, as_weights
 

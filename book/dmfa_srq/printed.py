@@ -7,7 +7,7 @@ import numpy as np
 
 from book.common.runs import choices
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.dmfa_srq import checked_arrivals
+from fairbook.mechanisms.pool.dmfa_srq import checked_arrivals
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.inputs import FloatArray
 

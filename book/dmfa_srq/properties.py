@@ -4,7 +4,7 @@ The lemmas take any :class:`~fairbook.metrics.Run`, as the checks of :mod:`fairb
 :data:`MUTANTS` maps a name to a function of (demands, weights), like ``fairbook.dmfa_srq``, that returns a
 :class:`~fairbook.properties.Trajectory`; like the static ones of :mod:`book.common.mutants` they are written
 in + - * / and comparisons only, so that fractions in give exact fractions out, and for being read rather than for
-speed. Departures are ours, not the paper's; see :class:`fairbook.mechanisms.dmfa_srq.DmfaSrq`.
+speed. Departures are ours, not the paper's; see :class:`fairbook.mechanisms.pool.online.DmfaSrq`.
 
 References
 ----------
@@ -32,7 +32,7 @@ from book.common.mutants import (
     whole_need,
 )
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.dmfa_srq import DmfaSrq
+from fairbook.mechanisms.pool.online import DmfaSrq
 from fairbook.metrics import Run, level_rows
 from fairbook.model.inputs import FloatArray
 from fairbook.properties.dynamic import (
@@ -267,7 +267,7 @@ class EventRun:
 
 
 def with_departures(events: Sequence[int], contribution: Literal["stays", "leaves"]) -> Callable[[Any, Any], EventRun]:
-    """Give the mechanism that runs :class:`~fairbook.mechanisms.dmfa_srq.DmfaSrq` through a fixed sequence of events.
+    """Give the mechanism that runs :class:`~fairbook.DmfaSrq` through a fixed sequence of events.
 
     Parameters
     ----------

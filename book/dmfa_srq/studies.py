@@ -19,7 +19,7 @@ from tqdm import tqdm
 from book.common import results
 from book.common.runs import choices, interval, repeat, storing, stream
 from book.dmfa_srq.printed import REPAIRS, algorithm_1_printed
-from fairbook.mechanisms.dmfa_srq import dmfa_srq, exact_levels, static_optimum
+from fairbook.mechanisms.pool.dmfa_srq import dmfa_srq, exact_levels, static_optimum
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.inputs import FloatArray, as_whole
 from fairbook.traces.google2011 import Digest, load_digest

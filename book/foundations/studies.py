@@ -8,7 +8,7 @@ import pandas as pd
 
 from book.common.oracle_drf import exact_tasks, leximin_tasks
 from book.common.runs import stream
-from fairbook.mechanisms.drf import drf
+from fairbook.mechanisms.pool.drf import drf
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import FloatArray
 from fairbook.properties.finding import Finding

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from book.gdrf.cells import SEED, Instance, drawn, run_all
-from fairbook.mechanisms.gdrf import gdrf
+from fairbook.mechanisms.placing.gdrf import gdrf
 from fairbook.model.inputs import FloatArray
 from fairbook.model.placement import Placement
 

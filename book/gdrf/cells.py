@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from book.common.runs import choices, interval, numbers, repeat
 from book.gdrf.measures import placement_fairness, relative_utilisation
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.drfh import drfh
-from fairbook.mechanisms.gdrf import gdrf
-from fairbook.mechanisms.mdrf import mdrf
-from fairbook.mechanisms.per_server_drf import per_server_drf
+from fairbook.mechanisms.placing.drfh import drfh
+from fairbook.mechanisms.placing.gdrf import gdrf
+from fairbook.mechanisms.placing.mdrf import mdrf
+from fairbook.mechanisms.placing.per_server_drf import per_server_drf
 from fairbook.metrics import jain_index
 from fairbook.model.inputs import FloatArray, as_whole
 from fairbook.model.placement import Placement

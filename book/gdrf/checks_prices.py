@@ -12,7 +12,7 @@ from book.common.runs import stream
 from book.gdrf.oracle import fluid_share, most_tasks, same_mix
 from book.gdrf.properties import RULES, Case, fluid_slack
 from fairbook import metrics
-from fairbook.mechanisms.drfh import drfh
+from fairbook.mechanisms.placing.drfh import drfh
 
 # --------------------------------------------------------------------------------------------------------- DRFH, fluid
 

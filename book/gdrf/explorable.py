@@ -4,8 +4,8 @@ import numpy as np
 
 from book.common.explore import Column, Control, Explorable, Panel, State
 from book.gdrf.studies import EXAMPLE
-from fairbook.mechanisms.drfh import drfh
-from fairbook.mechanisms.gdrf import gdrf
+from fairbook.mechanisms.placing.drfh import drfh
+from fairbook.mechanisms.placing.gdrf import gdrf
 
 __all__ = ["placing", "puzzle"]
 

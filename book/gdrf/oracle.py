@@ -20,10 +20,10 @@ from scipy import sparse
 from book.common.oracle_drf import solved
 from book.gdrf.exact_cell import ZERO, ExactCell, Power, exact_cell
 from fairbook.errors import FairbookError
-from fairbook.mechanisms.drfh import drfh_rule
-from fairbook.mechanisms.gdrf import gdrf_rule
-from fairbook.mechanisms.mdrf import mdrf_rule
-from fairbook.mechanisms.per_server_drf import per_server_drf_rule
+from fairbook.mechanisms.placing.drfh import drfh_rule
+from fairbook.mechanisms.placing.gdrf import gdrf_rule
+from fairbook.mechanisms.placing.mdrf import mdrf_rule
+from fairbook.mechanisms.placing.per_server_drf import per_server_drf_rule
 from fairbook.model.exact import as_fractions
 from fairbook.model.inputs import FloatArray, as_whole
 

@@ -22,9 +22,9 @@ from book.common.evidence import as_data, in_words
 from book.common.packing import packs
 from book.gdrf.exact_cell import exact_cell
 from book.gdrf.oracle import Fluid, exact_drfh, exact_gdrf, exact_mdrf
-from fairbook.mechanisms.drfh import drfh
-from fairbook.mechanisms.gdrf import gdrf
-from fairbook.mechanisms.mdrf import mdrf
+from fairbook.mechanisms.placing.drfh import drfh
+from fairbook.mechanisms.placing.gdrf import gdrf
+from fairbook.mechanisms.placing.mdrf import mdrf
 from fairbook.model.placement import Placement
 
 Number = Any  # whole numbers or fractions

@@ -32,7 +32,7 @@ from book.gdrf.cells import (
 from book.gdrf.exact_cell import ZERO, exact_cell
 from book.gdrf.oracle import exact_gdrf
 from book.gdrf.whole_cell import CASES, bounds, cell, cell_machines
-from fairbook.mechanisms.gdrf import gdrf
+from fairbook.mechanisms.placing.gdrf import gdrf
 from fairbook.mechanisms.readings import READINGS as ALL_READINGS
 from fairbook.model.inputs import FloatArray, as_whole
 from fairbook.model.placement import FITS

@@ -20,8 +20,8 @@ from book.sequential_minmax.properties import (
     pareto,
     sharing,
 )
-from fairbook.mechanisms.drf import drf, drf_by_task
-from fairbook.mechanisms.sequential_minmax import sequential_minmax
+from fairbook.mechanisms.pool.drf import drf, drf_by_task
+from fairbook.mechanisms.pool.sequential_minmax import sequential_minmax
 
 #: Two kinds of tasks in a pool of eight: no allocation pleases everybody.
 EIGHT = Case(((2,), (5,)), (8,), (1, 1))

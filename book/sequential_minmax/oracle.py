@@ -7,8 +7,8 @@ from math import inf
 from typing import NamedTuple
 
 from book.sequential_minmax.properties import Case, Tasks, fit, pareto
+from fairbook.mechanisms.pool.sequential_minmax import sequential_minmax_rule
 from fairbook.mechanisms.readings import Ties
-from fairbook.mechanisms.sequential_minmax import sequential_minmax_rule
 
 
 def shares(case: Case) -> list[Fraction]:

@@ -11,8 +11,8 @@ from book.common.runs import interval, numbers, repeat, storing
 from book.common.traces import alibaba_gpu2023
 from book.sequential_minmax.oracle import course
 from book.sequential_minmax.properties import Case, Margin, envy_other_task, envy_own_task, sharing
-from fairbook.mechanisms.drf import drf, drf_by_task
-from fairbook.mechanisms.sequential_minmax import sequential_minmax
+from fairbook.mechanisms.pool.drf import drf, drf_by_task
+from fairbook.mechanisms.pool.sequential_minmax import sequential_minmax
 from fairbook.model.inputs import FloatArray
 
 __all__ = [

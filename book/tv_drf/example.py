@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from book.tv_drf.users import Alone
-from fairbook.mechanisms.tv_drf import sharing_coefficient, tv_drf_rule
-from fairbook.mechanisms.tv_drf_fluid import Accounts
+from fairbook.mechanisms.tv_drf.accounts import Accounts
+from fairbook.mechanisms.tv_drf.rule import sharing_coefficient, tv_drf_rule
 from fairbook.model.exact import as_fractions
 
 
@@ -154,7 +154,7 @@ def example(counts: tuple[int, int] = (12, 4), alone: Alone = "resources") -> pd
     counts : (int, int)
         Tasks that A and B submit in period 2, which the paper has lost.
     alone : {"resources", "bundles", "whole_bundles"}
-        Reading of what a user would have had alone; see :mod:`fairbook.mechanisms.tv_drf`.
+        Reading of what a user would have had alone; see :mod:`fairbook.mechanisms.tv_drf.tv_drf`.
 
     Returns
     -------

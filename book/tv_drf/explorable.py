@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from book.common.explore import Column, Control, Curve, Explorable, Panel, State
 from book.tv_drf.studies import memory_course
-from fairbook.mechanisms.tv_drf import tv_drf
+from fairbook.mechanisms.tv_drf.tv_drf import tv_drf
 
 __all__ = ["accounts", "lie", "puzzle"]
 

@@ -30,7 +30,7 @@ from book.tv_drf.workloads import (
     serve,
     workloads,
 )
-from fairbook.mechanisms.drf import drf
+from fairbook.mechanisms.pool.drf import drf
 
 #: Where floats are compared: parts of capacities, tasks in units of those submitted, shares.
 TOLERANCE = 1e-7

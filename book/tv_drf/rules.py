@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from book.tv_drf.workloads import Array, Outcome, Workload, in_order, serve
-from fairbook.mechanisms.tv_drf import sharing_coefficient, tv_drf, tv_drf_rule
+from fairbook.mechanisms.tv_drf.rule import sharing_coefficient, tv_drf_rule
+from fairbook.mechanisms.tv_drf.tv_drf import tv_drf
 
 Rule = Callable[[Workload, bool], Outcome]
 

@@ -32,7 +32,8 @@ from book.tv_drf.users import (
     shared,
 )
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
+from fairbook.mechanisms.tv_drf.run import TvDrfRun
+from fairbook.mechanisms.tv_drf.tv_drf import tv_drf
 from fairbook.model.inputs import FloatArray, as_whole
 
 __all__ = [

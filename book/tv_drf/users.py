@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from book.common.runs import choices
 from book.common.traces.alibaba2017 import Jobs, load_digest
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.tv_drf import TvDrfRun, tv_drf
+from fairbook.mechanisms.tv_drf.run import TvDrfRun
+from fairbook.mechanisms.tv_drf.tv_drf import tv_drf
 from fairbook.model.inputs import FloatArray, as_number, as_positive, as_whole
 
 #: Periods of a run.

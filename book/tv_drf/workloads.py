@@ -10,7 +10,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from book.common.evidence import as_data, in_words
-from fairbook.mechanisms.tv_drf import TvDrfRun
+from fairbook.mechanisms.tv_drf.run import TvDrfRun
 from fairbook.model.exact import as_fractions
 
 Array = NDArray[Any]

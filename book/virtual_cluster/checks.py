@@ -17,7 +17,7 @@ from book.common.claims.registry import Effort, Evidence, Kind, Mechanism, Part,
 from book.common.runs import stream
 from book.virtual_cluster import checks_beyond, checks_money, checks_packing, checks_truth, studies as study
 from book.virtual_cluster.judging import ALL, nearest_mixed, runs_of
-from fairbook.mechanisms.virtual_cluster import virtual_cluster
+from fairbook.mechanisms.clusters.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import VirtualClusters
 
 __all__ = ["checks_beyond", "checks_money", "checks_packing", "checks_truth"]

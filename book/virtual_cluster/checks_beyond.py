@@ -14,8 +14,8 @@ from book.common.evidence import sampled_claim
 from book.virtual_cluster.judging import Number, by_name, search_claim
 from book.virtual_cluster.oracle import exact_optimum, share
 from book.virtual_cluster.properties import RULES, Case, Rule, arguments, cases, pour
-from fairbook.mechanisms.engines.packing import pack
-from fairbook.mechanisms.virtual_cluster import virtual_cluster
+from fairbook.mechanisms.clusters.packing import pack
+from fairbook.mechanisms.clusters.virtual_cluster import virtual_cluster
 
 
 @sampled_claim(

@@ -36,8 +36,8 @@ from book.virtual_cluster.properties import (
     pour,
     total_cost,
 )
-from fairbook.mechanisms.virtual_cluster import virtual_cluster
-from fairbook.mechanisms.virtual_cluster_pool import VirtualClusterPool
+from fairbook.mechanisms.clusters.online import VirtualClusterPool
+from fairbook.mechanisms.clusters.virtual_cluster import virtual_cluster
 
 # ----------------------------------------------------------------------------------------------- what it costs, 1.2
 

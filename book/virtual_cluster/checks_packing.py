@@ -26,7 +26,7 @@ from book.virtual_cluster.judging import (
 )
 from book.virtual_cluster.oracle import exact_optimum, lp_bound, rounds
 from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, Rule, allocations, arguments, cases, pour
-from fairbook.mechanisms.virtual_cluster import virtual_cluster
+from fairbook.mechanisms.clusters.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import VirtualClusters
 
 # --------------------------------------------------------------------------------------------------- the model, 1.3

@@ -1,7 +1,7 @@
 """Who lives where, under the reader's hand."""
 
 from book.common.explore import Column, Control, Explorable, Panel, State
-from fairbook.mechanisms.virtual_cluster import Method, virtual_cluster
+from fairbook.mechanisms.clusters.virtual_cluster import Method, virtual_cluster
 
 __all__ = ["homes", "puzzle"]
 

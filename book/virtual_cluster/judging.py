@@ -14,7 +14,7 @@ from book.common.evidence import as_data, in_words, margin_in_words
 from book.common.runs import stream
 from book.virtual_cluster.properties import BROKEN, RULES, Case, Outcome, cases, moved
 from book.virtual_cluster.settings import Instance
-from fairbook.mechanisms.virtual_cluster import Method, virtual_cluster
+from fairbook.mechanisms.clusters.virtual_cluster import Method, virtual_cluster
 from fairbook.model.clusters import VirtualClusters
 
 Number = Any

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from fairbook.model.clusters import share_out
+from fairbook.model.sharing import share_out
 
 ZERO, ONE = Fraction(0), Fraction(1)
 NOWHERE = -1
@@ -100,7 +100,7 @@ def share(least: Any, most: Any, capacity: Any, whole: bool = True) -> list[Frac
 
     Notes
     -----
-    This is :func:`fairbook.model.clusters.share_out`, in fractions. Cost O(n) a VM, or O(n^2) where VMs are not
+    This is :func:`fairbook.model.sharing.share_out`, in fractions. Cost O(n) a VM, or O(n^2) where VMs are not
     whole.
 
     Examples

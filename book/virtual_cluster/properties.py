@@ -15,8 +15,8 @@ from numpy.random import Generator
 
 from book.common.evidence import in_words
 from book.virtual_cluster.oracle import exact_optimum, share
-from fairbook.mechanisms.virtual_cluster import Method, virtual_cluster_rule
-from fairbook.model.clusters import TURNED_AWAY
+from fairbook.mechanisms.clusters.virtual_cluster import Method, virtual_cluster_rule
+from fairbook.model.requests import TURNED_AWAY
 
 Number = Any  # whole numbers or fractions
 

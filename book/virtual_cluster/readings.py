@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from book.common.runs import repeat
 from book.virtual_cluster.settings import SEED, SIZES, Instance, instance, measured, summary
 from fairbook.errors import InvalidInput
-from fairbook.mechanisms.virtual_cluster import virtual_cluster
-from fairbook.model.clusters import as_requests
+from fairbook.mechanisms.clusters.virtual_cluster import virtual_cluster
 from fairbook.model.inputs import FloatArray, as_whole
+from fairbook.model.requests import as_requests
 
 #: The open points of the paper and how each may be read. ``order``, ``fit``: how greedy sorts the users and where it
 #: puts them; METAGREEDY, the best of 16 lists, is a reading of both. ``relaxed``: how relaxation sorts them.

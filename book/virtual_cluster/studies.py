@@ -47,9 +47,9 @@ from book.virtual_cluster.settings import (
     requests,
     summary,
 )
-from fairbook.mechanisms.virtual_cluster import virtual_cluster
-from fairbook.model.clusters import as_requests
+from fairbook.mechanisms.clusters.virtual_cluster import virtual_cluster
 from fairbook.model.inputs import FloatArray, as_number, as_whole
+from fairbook.model.requests import as_requests
 
 __all__ = [
     "CASES",

@@ -15,9 +15,10 @@ from fairbook.errors import MissingDependency
 from fairbook.model.allocation import Allocation
 from fairbook.model.clusters import VirtualClusters
 from fairbook.model.dynamic import DynamicAllocation
+from fairbook.model.fluid_placement import FluidPlacement
 from fairbook.model.inputs import FloatArray, IntArray
 from fairbook.model.phased import PhasedRun
-from fairbook.model.placement import FluidPlacement, Placement
+from fairbook.model.placement import Placement
 from fairbook.model.result import printable
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""One pool, phase after phase, with credits."""

@@ -1,1 +1,0 @@
-"""Engines below the mechanisms: loops over arrays that check no input and build no result."""

@@ -1,0 +1,1 @@
+"""Contributed machines, period after period."""
