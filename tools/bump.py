@@ -1,8 +1,8 @@
 """Write a new version wherever one stands: ``python tools/bump.py VERSION [DATE]``, the date being that of the release.
 
 The places are :data:`PLACES`; tests/project/test_project_files.py checks that they agree and that there is no other.
-From CITATION.cff, which is edited, follow codemeta.json and .zenodo.json; without a VERSION they alone are written again.
-By hand, since cffconvert needs older releases than the lock has, and drops what is in doubt of a paper.
+From CITATION.cff, which is edited, follow codemeta.json and .zenodo.json; without a VERSION they alone are written
+again. By hand, since cffconvert needs older releases than the lock has, and drops what is in doubt of a paper.
 """
 
 import datetime

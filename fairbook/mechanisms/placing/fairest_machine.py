@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.kernels import INSIDE, kernel
-from fairbook.mechanisms.placing.whose_turn import NOBODY, Turns, put, smaller, tasks_to_come, turn
-from fairbook.model.inputs import FloatArray
+from fairbook.mechanisms.placing.whose_turn import NOBODY, Turns, put, tasks_to_come, turn
+from fairbook.model.inputs import TIED, FloatArray
 
 LAST = -1e300  # a key below all others that still counts
 
@@ -111,6 +111,7 @@ def _renew(at: Any, tree: Any, node: int, key: float, limit: Any, used: Any) -> 
 def _search(at: Any, g: int, kind: int, need: Any, best: float, machine: int) -> Any:
     """Find the machine with room and the largest key, ties by the lowest number; better than the one given, or that."""
     tree, lowest, stack, m = at.tree[g], at.lowest[g], at.stack, len(need)
+    low, high = best - TIED * max(1.0, -best), best + TIED * max(1.0, -best)  # what ties with the best
     free = tree.shape[1] - m
     stack[0] = 1
     top = 1
@@ -119,7 +120,7 @@ def _search(at: Any, g: int, kind: int, need: Any, best: float, machine: int) ->
         node = stack[top]
         while True:
             key = tree[node, kind]
-            if key == -np.inf or smaller(-best, -key) or (machine <= lowest[node] and not smaller(-key, -best)):
+            if key == -np.inf or key < low or (machine <= lowest[node] and key <= high):
                 break
             room = True
             for r in range(m):  # one of several similar needs may be larger than what the kind knows
@@ -128,13 +129,14 @@ def _search(at: Any, g: int, kind: int, need: Any, best: float, machine: int) ->
                 break
             if 2 * node >= len(tree):
                 best, machine = key, lowest[node]
+                low, high = best - TIED * max(1.0, -best), best + TIED * max(1.0, -best)
                 break
             node *= 2  # the better branch is looked at first
             left, right = tree[node, kind], tree[node + 1, kind]
             if min(left, right) > -np.inf:
-                stack[top] = node + (not smaller(-right, -left))
+                stack[top] = node + (left >= right)
                 top += 1
-            node += smaller(-right, -left)
+            node += left < right
     return best, machine
 
 
@@ -149,7 +151,7 @@ def _scan(turns: Any, types: Any, fair: Any, i: int) -> int:
             fits = fits and turns.limit[j, r] - turns.used[j, r] >= turns.demands[i, r]
         if fits:
             key = _log_fairness(fair, turns.used, j, turns.demands[i], fair.dominant[i])
-            if level < nearest or smaller(-key, -best):
+            if level < nearest or key > best + TIED * max(1.0, -best):
                 machine, best, nearest = j, key, level
     return machine
 

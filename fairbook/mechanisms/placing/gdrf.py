@@ -127,7 +127,8 @@ def machine_types(stand: Machines, machine_type: MachineType = "share") -> list[
     found = []
     for size in stand.size:
         have = size if machine_type == "amount" else [c / s if c else c for c, s in zip(size, stand.pool, strict=True)]
-        found.append({r for r, c in enumerate(have) if c >= max(have) * (1 - stand.near)})
+        least = max(have) * (1 - stand.near)
+        found.append({r for r, c in enumerate(have) if c >= least})
     return found
 
 

@@ -72,8 +72,8 @@ def progressive(stand: Machines, max_tasks: Any, level: Any, rank: Any, among: A
 def lowest(among: Iterable[int], amount: Callable[[int], Any], rank: Any, near: Any) -> int:
     """Give whoever has least; of those within the part ``near`` of the least the first by rank."""
     amounts = {i: amount(i) for i in among}
-    least = min(amounts.values())
-    return min((i for i, has in amounts.items() if has <= least * (1 + near)), key=rank.__getitem__)
+    most = min(amounts.values()) * (1 + near)
+    return min((i for i, has in amounts.items() if has <= most), key=rank.__getitem__)
 
 
 def alike(one: Any, other: Any, near: Any) -> bool:

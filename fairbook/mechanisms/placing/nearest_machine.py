@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.kernels import INSIDE, kernel
-from fairbook.mechanisms.placing.whose_turn import smaller
-from fairbook.model.inputs import FloatArray
+from fairbook.model.inputs import TIED, FloatArray
 
 DISTANCE, ENTROPY = 0, 1
 
@@ -187,7 +186,7 @@ def _distances(
             out[q] = out[q] if need <= most[begin + q] else np.inf
     best = 0
     for q in range(1, size):
-        if smaller(out[q], out[best]):
+        if out[q] < out[best]:
             best = q
     return best
 
@@ -202,15 +201,19 @@ def tired(at: Any) -> bool:
 def nearest(at: Any, needs: Any, forms: Any, i: int, k: int) -> int:
     """Give the nearest machine with room for a task of user i (lead k), ties by the lowest number; or -1."""
     bounds, far, number, M = at.bounds, at.far, at.number, at.work[1]
-    B, best, found = (M + S - 1) // S, np.inf, -1
+    B, found, low, high = (M + S - 1) // S, -1, np.inf, np.inf  # what ties with the one found lies between the two
     promising = _distances(at, at.low, at.high, 0, bounds, B, i, k, needs, forms)
     for turn in range(B):
         b = promising if turn == 0 else turn - (turn <= promising)
-        if bounds[b] == np.inf or smaller(best, bounds[b]) or (number[b * S] > found and not smaller(bounds[b], best)):
+        if bounds[b] > high or bounds[b] == np.inf or (number[b * S] > found and bounds[b] >= low):
             continue
         q = _distances(at, at.seen, at.seen, b * S, far, min(S, M - b * S), i, k, needs, forms)
-        if smaller(far[q], best) or (number[b * S + q] < found and far[q] < np.inf and not smaller(best, far[q])):
-            best, found = far[q], number[b * S + q]
+        limit, p = far[q] + TIED * max(1.0, far[q]), 0
+        while far[p] > limit:
+            p += 1
+        if far[p] < low or (number[b * S + p] < found and far[p] <= high):
+            found = number[b * S + p]
+            low, high = far[p] - TIED * max(1.0, far[p]), far[p] + TIED * max(1.0, far[p])
         else:
             at.work[0] += 1
             _gather(at, b)

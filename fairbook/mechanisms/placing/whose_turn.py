@@ -53,12 +53,6 @@ def tasks_to_come(turns: Turns, *_: Any) -> float:
 
 
 @kernel(INSIDE, _nrt=False, forceinline=True)
-def smaller(a: float, b: float) -> bool:
-    """Tell whether a key is less than another by more than rounding; keys are of the size of one, or infinite."""
-    return a + TIED * max(1.0, a) < b
-
-
-@kernel(INSIDE, _nrt=False, forceinline=True)
 def seat(turns: Any, i: int, holds: float) -> None:
     """Write down what a user holds, and replay its games; the first in rank wins among equals. Cost O(log n)."""
     held, winners = turns.held, turns.winners

@@ -91,7 +91,8 @@ def heuristic(accounts: Accounts, machines: Any, coefficient: Callable[..., Any]
             short = task > free.sum(axis=0) + near * pool
             accounts.bottlenecks[accounts.t, i] = short.argmax() if short.any() else NOTHING
             continue
-        k = next(k for k in far if alike(far[k], min(far.values()), near))
+        nearest = min(far.values())
+        k = next(k for k in far if alike(far[k], nearest, near))
         free[k] -= accounts.run(s, i, 1)
         placed.append((i, k))
 
