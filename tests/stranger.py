@@ -16,6 +16,7 @@ import fairbook
 from fairbook import cli
 
 if __name__ == "__main__":
+    del sys.path[0]  # this folder, which has one that is called book
     others = ("pytest", "yaml", "jupyter_core", "IPython", "book", "tests", "tools")
     said: dict[str, object] = {"home": fairbook.__file__}
     said["others"] = [name for name in others if importlib.util.find_spec(name)]
