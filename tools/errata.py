@@ -21,6 +21,7 @@ from book.common.claims.stored import JUDGES, anchor, papers, places
 from tools.book_tables import table as numbered
 from tools.formulas import typeset
 from tools.verdicts import Page, classes, ledger, original, shown_witness, statements
+from tools.witnesses import python, witness
 
 _DEPENDS = "depends on the reading"
 _OTHERWISE = ("partly", "not reproduced", _DEPENDS)
@@ -91,6 +92,8 @@ def entry(name: str) -> str:
 <details class="claim-more"><summary>{"Reading" if len(rows) == 1 else "Readings"}: {told}</summary>
 
 {chr(10).join(readings)}
+
+{f"```python{chr(10)}{python(run)}{chr(10)}```" if (run := witness(shown)) else ""}
 
 </details>
 :::

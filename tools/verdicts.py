@@ -10,7 +10,6 @@ places in the book where its badge stands, the source of its check and the comma
 """
 
 import html
-import json
 import re
 from functools import cache
 from importlib import import_module
@@ -32,6 +31,7 @@ from book.common.evidence import EXACT
 from proofs import check
 from tools.book_tables import table as numbered
 from tools.formulas import typeset
+from tools.witnesses import as_table, python, witness
 
 _LONG = 300  # of evidence: about two lines
 GOOD, BAD = {"holds", "reproduced"}, {"refuted", "not reproduced"}
@@ -93,8 +93,8 @@ def shown(module: str) -> str:
 #: At the head of each ledger.
 HEAD = (
     "What the paper says, place by place, with the decisive words of the original, and below it each reading that was "
-    "judged. A card has the statement tested, the verdict and the reason. Open it for the reading, the search, the "
-    "source and the command that runs the check again (in a checkout, after `make setup`). "
+    "judged. A card has the statement tested, the verdict and the reason; opened, it says how we checked it, and how "
+    "to run it again (in a checkout, after `make setup`). "
     "{ref}`The words <reading-claims>` are explained elsewhere; {doc}`../errata` says what is true instead."
 )
 
@@ -193,63 +193,6 @@ def told(row: Any) -> str:
     return row["locator"] + ("" if row["variant"] == "as stated" else f", {row['variant']}")
 
 
-def written(value: Any) -> str:
-    """Write nested lists of numbers, which are text, as Python.
-
-    Examples
-    --------
-    >>> written([["1/2", "1"], ["3"]])
-    '[[1/2, 1], [3]]'
-    """
-    return value if isinstance(value, str) else f"[{', '.join(map(written, value))}]"
-
-
-#: Arguments that all users share: they are no column of a table.
-SHARED = {"machines", "capacities", "clusters"}
-
-
-def by_user(name: str, value: Any, users: int) -> dict[str, Any]:
-    """Give what a call gives as columns, one for each step where there are several; nothing if it is of no user."""
-    if isinstance(value, list) and len(value) == users and not any(isinstance(one, list) for one in value):
-        return {name: value}
-    if isinstance(value, list) and value and all(isinstance(one, list) and len(one) <= users for one in value):
-        return {f"{name}, step {t}": [*one, *[""] * (users - len(one))] for t, one in enumerate(value, start=1)}
-    return {}
-
-
-def table(witness: dict[str, Any]) -> list[list[str]]:
-    """Give the arguments of a mechanism, and what it gives, as a table: a row for each user."""
-    columns = {name: value for name, value in witness["arguments"].items() if name not in SHARED}
-    if "parts" in columns:  # users by period
-        for name in ("demands", "tasks"):
-            columns |= {f"{name}, period {t}": one for t, one in enumerate(columns.pop(name), start=1)}
-    count = len(next(iter(columns.values())))
-    columns |= by_user(f"gets: {witness['call'].rpartition('.')[2].partition('_')[0]}", witness["gives"], count)
-    users = zip(*columns.values(), strict=True)
-    shown = [[str(i), *(written(one).strip("[]") for one in user)] for i, user in enumerate(users, start=1)]
-    return [["user", *columns], *shown]
-
-
-def python(witness: dict[str, Any]) -> str:
-    """Give a witness as Python to paste, with what its call gives."""
-    lines = ["import fairbook as fb", "", *(f"{k} = {written(v)}" for k, v in witness["arguments"].items())]
-    if witness["call"]:
-        lines += [witness["call"], f"# {written(witness['gives'])}"]
-    return "\n".join(lines)
-
-
-def counterexample(row: Any) -> tuple[str, str]:
-    """Give the witness of a claim as a table and as Python; nothing where it is told in words alone."""
-    if not row.get("witness"):
-        return "", ""
-    witness = json.loads(row["witness"])
-    head, *users = table(witness)
-    lines = ["|" + "|".join(cells) + "|" for cells in (head, ["---:"] * len(head), *users)]
-    shared = [f"{name} {written(value)}" for name, value in witness["arguments"].items() if name in SHARED]
-    said = [f"With {', '.join(shared)}:", ""] if shared else []
-    return "\n".join([*said, *lines, ""]), f"```python\n{python(witness)}\n```"
-
-
 def first(evidence: str) -> str:
     """Keep one counterexample, and of what is said of it the first sentences."""
     evidence = evidence.removeprefix(EXACT).split(f" {EXACT}")[0]
@@ -263,7 +206,7 @@ def first(evidence: str) -> str:
 
 def shown_witness(row: Any, lead: str = "") -> str:
     """Give the first witness for the eye: a table and what is said of it, or a sentence where there is no table."""
-    drawn, said = counterexample(row)[0], first(row["evidence"])
+    drawn, said = as_table(row), first(row["evidence"])
     if drawn:  # the sentence begins with the numbers of the table
         said = after[1] if (after := re.search(r"\)[^().]*?[:.] (.+)", said)) else ""
     return f"{lead}{typeset(said)}\n\n{drawn}"
@@ -316,6 +259,7 @@ class Ledger(Page):
             if row["place"]
             else ""
         )
+        run = witness(row)
         rest = "" if not row["proof"] and row["evidence"] == first(row["evidence"]) else row["evidence"]
         text = f"""
 [{row["verdict"]}]{{.{" .".join(classes(row["verdict"]).split())} .claim-verdict}} **{typeset(head)}.** {
@@ -324,19 +268,17 @@ class Ledger(Page):
 
 {why(row)}
 
-<details class="claim-more"><summary><span class="claim-kind">{row["kind"]}</span>:
-<span class="claim-grade">{row["grade"]}</span></summary>
+<details class="claim-more"><summary>How we checked it, and how to run it again</summary>
 
-{whose}{rest} {{claim-places}}`{row["id"]}` <a href="{page}">Source of the check</a>.
+<span class="claim-kind">{row["kind"]}</span>: <span class="claim-grade">{row["grade"]}</span>. {whose}{
+            rest
+        } {{claim-places}}`{row["id"]}` <a href="{page}">Source of the check</a>.
 <a class="claim-id" href="#{anchor(row["id"])}">{row["id"]}</a>
 
-{counterexample(row)[1]}
+{f"```python{chr(10)}{python(run)}{chr(10)}```" if run else ""}
 
-Again, in {ceil(float(row["seconds"])) or 1} s:
-
-```sh
-.venv/bin/python -m book claims --recompute --effort full --id {row["id"]}
-```
+The check again, in {ceil(float(row["seconds"])) or 1} s:
+`.venv/bin/python -m book claims --recompute --effort full --id {row["id"]}`
 
 </details>
 """
