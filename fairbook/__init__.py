@@ -11,118 +11,87 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from fairbook.errors import FairbookError, InvalidInput, MissingDependency, TraceError
+from fairbook.errors import (
+    FairbookError as FairbookError,
+    InvalidInput as InvalidInput,
+    MissingDependency as MissingDependency,
+    TraceError as TraceError,
+)
 
-if TYPE_CHECKING:
-    from fairbook import mechanisms, metrics, properties, sweeps, traces
-    from fairbook.exports import read_export
-    from fairbook.mechanisms.clusters.online import VirtualClusterPool
-    from fairbook.mechanisms.clusters.virtual_cluster import virtual_cluster
-    from fairbook.mechanisms.credit.cbdrf import cbdrf
-    from fairbook.mechanisms.credit.cbdrf_phase import grant_tasks
-    from fairbook.mechanisms.credit.cbdrf_run import CreditRun
-    from fairbook.mechanisms.credit.credit_rule import CreditRule
-    from fairbook.mechanisms.credit.karma import karma, karma_phase
-    from fairbook.mechanisms.credit.online import CbDrf, Karma
-    from fairbook.mechanisms.placing.drfh import drfh
-    from fairbook.mechanisms.placing.gdrf import gdrf
-    from fairbook.mechanisms.placing.mdrf import mdrf
-    from fairbook.mechanisms.placing.per_server_drf import per_server_drf
-    from fairbook.mechanisms.pool.dmfa_srq import dmfa_srq, static_optimum
-    from fairbook.mechanisms.pool.drf import drf, drf_by_task
-    from fairbook.mechanisms.pool.dynamic_drf import dynamic_drf
-    from fairbook.mechanisms.pool.online import DmfaSrq
-    from fairbook.mechanisms.pool.sequential_minmax import sequential_minmax
-    from fairbook.mechanisms.tv_drf.run import TvDrfRun
-    from fairbook.mechanisms.tv_drf.tv_drf import tv_drf
-    from fairbook.model.allocation import Allocation
-    from fairbook.model.clusters import VirtualClusters
-    from fairbook.model.dynamic import DynamicAllocation
-    from fairbook.model.fluid_placement import FluidPlacement
-    from fairbook.model.instance import Instance
-    from fairbook.model.placement import Placement
+if TYPE_CHECKING:  # the names of _NAMES, for checkers of types
+    from fairbook import (
+        mechanisms as mechanisms,
+        metrics as metrics,
+        properties as properties,
+        sweeps as sweeps,
+        traces as traces,
+    )
+    from fairbook.exports import read_export as read_export
+    from fairbook.mechanisms.clusters.online import VirtualClusterPool as VirtualClusterPool
+    from fairbook.mechanisms.clusters.virtual_cluster import virtual_cluster as virtual_cluster
+    from fairbook.mechanisms.credit.cbdrf import cbdrf as cbdrf
+    from fairbook.mechanisms.credit.cbdrf_phase import grant_tasks as grant_tasks
+    from fairbook.mechanisms.credit.cbdrf_run import CreditRun as CreditRun
+    from fairbook.mechanisms.credit.credit_rule import CreditRule as CreditRule
+    from fairbook.mechanisms.credit.karma import karma as karma, karma_phase as karma_phase
+    from fairbook.mechanisms.credit.online import CbDrf as CbDrf, Karma as Karma
+    from fairbook.mechanisms.placing.drfh import drfh as drfh
+    from fairbook.mechanisms.placing.gdrf import gdrf as gdrf
+    from fairbook.mechanisms.placing.mdrf import mdrf as mdrf
+    from fairbook.mechanisms.placing.per_server_drf import per_server_drf as per_server_drf
+    from fairbook.mechanisms.pool.dmfa_srq import dmfa_srq as dmfa_srq, static_optimum as static_optimum
+    from fairbook.mechanisms.pool.drf import drf as drf, drf_by_task as drf_by_task
+    from fairbook.mechanisms.pool.dynamic_drf import dynamic_drf as dynamic_drf
+    from fairbook.mechanisms.pool.online import DmfaSrq as DmfaSrq
+    from fairbook.mechanisms.pool.sequential_minmax import sequential_minmax as sequential_minmax
+    from fairbook.mechanisms.tv_drf.run import TvDrfRun as TvDrfRun
+    from fairbook.mechanisms.tv_drf.tv_drf import tv_drf as tv_drf
+    from fairbook.model.allocation import Allocation as Allocation
+    from fairbook.model.clusters import VirtualClusters as VirtualClusters
+    from fairbook.model.dynamic import DynamicAllocation as DynamicAllocation
+    from fairbook.model.fluid_placement import FluidPlacement as FluidPlacement
+    from fairbook.model.instance import Instance as Instance
+    from fairbook.model.placement import Placement as Placement
 
 __version__ = "0.1.0"
 __released__ = "unreleased"
 
-__all__ = [
-    "Allocation",
-    "CbDrf",
-    "CreditRule",
-    "CreditRun",
-    "DmfaSrq",
-    "DynamicAllocation",
-    "FairbookError",
-    "FluidPlacement",
-    "Instance",
-    "InvalidInput",
-    "Karma",
-    "MissingDependency",
-    "Placement",
-    "TraceError",
-    "TvDrfRun",
-    "VirtualClusterPool",
-    "VirtualClusters",
-    "__version__",
-    "cbdrf",
-    "dmfa_srq",
-    "drf",
-    "drf_by_task",
-    "drfh",
-    "dynamic_drf",
-    "gdrf",
-    "grant_tasks",
-    "karma",
-    "karma_phase",
-    "mdrf",
-    "mechanisms",
-    "metrics",
-    "per_server_drf",
-    "properties",
-    "read_export",
-    "sequential_minmax",
-    "static_optimum",
-    "sweeps",
-    "traces",
-    "tv_drf",
-    "virtual_cluster",
-]
 
 _ROOMS = ("mechanisms", "metrics", "properties", "sweeps", "traces")
 
 
-_HOMES = {
-    "read_export": "exports",
-    "VirtualClusterPool": "mechanisms.clusters.online",
-    "virtual_cluster": "mechanisms.clusters.virtual_cluster",
-    "CreditRule": "mechanisms.credit.credit_rule",
-    "cbdrf": "mechanisms.credit.cbdrf",
-    "grant_tasks": "mechanisms.credit.cbdrf_phase",
-    "karma": "mechanisms.credit.karma",
-    "karma_phase": "mechanisms.credit.karma",
-    "CbDrf": "mechanisms.credit.online",
-    "Karma": "mechanisms.credit.online",
-    "drfh": "mechanisms.placing.drfh",
-    "gdrf": "mechanisms.placing.gdrf",
-    "mdrf": "mechanisms.placing.mdrf",
-    "per_server_drf": "mechanisms.placing.per_server_drf",
-    "dmfa_srq": "mechanisms.pool.dmfa_srq",
-    "static_optimum": "mechanisms.pool.dmfa_srq",
-    "drf": "mechanisms.pool.drf",
-    "drf_by_task": "mechanisms.pool.drf",
-    "dynamic_drf": "mechanisms.pool.dynamic_drf",
-    "DmfaSrq": "mechanisms.pool.online",
-    "sequential_minmax": "mechanisms.pool.sequential_minmax",
-    "TvDrfRun": "mechanisms.tv_drf.tv_drf",
-    "tv_drf": "mechanisms.tv_drf.tv_drf",
-    "Allocation": "model.allocation",
-    "VirtualClusters": "model.clusters",
-    "CreditRun": "mechanisms.credit.cbdrf_run",
-    "DynamicAllocation": "model.dynamic",
-    "FluidPlacement": "model.fluid_placement",
-    "Instance": "model.instance",
-    "Placement": "model.placement",
+#: Public names, by the module that is loaded when one of them is used first.
+_NAMES = {
+    "exports": "read_export",
+    "mechanisms.clusters.online": "VirtualClusterPool",
+    "mechanisms.clusters.virtual_cluster": "virtual_cluster",
+    "mechanisms.credit.cbdrf": "cbdrf",
+    "mechanisms.credit.cbdrf_phase": "grant_tasks",
+    "mechanisms.credit.cbdrf_run": "CreditRun",
+    "mechanisms.credit.credit_rule": "CreditRule",
+    "mechanisms.credit.karma": "karma karma_phase",
+    "mechanisms.credit.online": "CbDrf Karma",
+    "mechanisms.placing.drfh": "drfh",
+    "mechanisms.placing.gdrf": "gdrf",
+    "mechanisms.placing.mdrf": "mdrf",
+    "mechanisms.placing.per_server_drf": "per_server_drf",
+    "mechanisms.pool.dmfa_srq": "dmfa_srq static_optimum",
+    "mechanisms.pool.drf": "drf drf_by_task",
+    "mechanisms.pool.dynamic_drf": "dynamic_drf",
+    "mechanisms.pool.online": "DmfaSrq",
+    "mechanisms.pool.sequential_minmax": "sequential_minmax",
+    "mechanisms.tv_drf.run": "TvDrfRun",
+    "mechanisms.tv_drf.tv_drf": "tv_drf",
+    "model.allocation": "Allocation",
+    "model.clusters": "VirtualClusters",
+    "model.dynamic": "DynamicAllocation",
+    "model.fluid_placement": "FluidPlacement",
+    "model.instance": "Instance",
+    "model.placement": "Placement",
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+__all__ = sorted(["__version__", "FairbookError", "InvalidInput", "MissingDependency", "TraceError", *_ROOMS, *_HOMES])
 
 
 def __getattr__(name: str) -> Any:
@@ -136,4 +105,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

@@ -42,6 +42,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 @runtime_checkable
 class Run(Protocol):
     """What can be judged as a sequence of allocations x^1, ..., x^n while users arrive.

@@ -24,6 +24,11 @@ from fairbook.progress import bar
 
 __all__ = ["sweep"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 

@@ -7,3 +7,7 @@
 from fairbook.mechanisms.rows import Mechanism, registry
 
 __all__ = ["Mechanism", "registry"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

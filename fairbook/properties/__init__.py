@@ -41,3 +41,7 @@ __all__ = [
     "strategy_proofness",
     "true_tasks",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -7,3 +7,11 @@ stands in a checkout's ``book/common/traces/``.
 The files as published are read, and the digests made and verified, by ``python -m book digest`` and ``python -m book
 verify`` in a checkout.
 """
+
+from fairbook.traces import google2011
+
+__all__ = ["google2011"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

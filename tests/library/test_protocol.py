@@ -1,8 +1,10 @@
 """What every mechanism of the registry has in common: its arguments, an Instance for the data, one core of results."""
 
+import ast
 import inspect
 import json
 import pickle
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -144,3 +146,21 @@ def test_runs_give_each_step_as_an_allocation(name: str) -> None:
         assert isinstance(one, fb.Allocation)
         assert one.violations() == []
         assert one.users == run.users[: len(one.tasks)]
+
+
+@pytest.mark.parametrize("room", [fb, fb.mechanisms, fb.metrics, fb.properties, fb.sweeps, fb.traces])
+def test_a_room_shows_what_is_public_and_nothing_else(room: ModuleType) -> None:
+    before = dir(room)
+    assert before == sorted(room.__all__)
+    assert all(getattr(room, name) is not None for name in before)
+    assert dir(room) == before  # whatever was loaded by looking
+
+
+def test_what_is_loaded_on_first_use_is_known_to_checkers_of_types() -> None:
+    tree = ast.parse(inspect.getsource(fb))
+    taken = [one for one in ast.walk(tree) if isinstance(one, ast.ImportFrom) and one.module]
+    told = {name.name: one.module for one in taken for name in one.names if name.asname == name.name}
+    assert sorted([*told, "__version__"]) == fb.__all__
+    assert {name: module for name, module in told.items() if name in fb._HOMES} == {
+        name: f"fairbook.{module}" for name, module in fb._HOMES.items()
+    }
