@@ -26,7 +26,7 @@ from fairbook.mechanisms.credit.credit_rule import CreditRule
     "is held returns",
     statement="Releasing rho in every phase is a best response exactly while the worth of holding is at most "
     "P / (rho - (1 - rho) P), and always where rho <= (1 - rho) P; P, what a failure costs, is the sum over k >= 1 of "
-    "discount^k max(0, step down - (k - 1) step up), at a discount below 1 and steps in parts of C_0.",
+    "g^k max(0, d - (k - 1) u), at a discount g below 1, with steps d down and u up in parts of C_0.",
     proof="thm-cbdrf-release",
     mechanism=Mechanism("scaled", worth_threshold),
     mutant=Mechanism(

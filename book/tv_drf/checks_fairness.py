@@ -55,8 +55,8 @@ about_runs(
 about_runs(
     "lemma_1.from_the_past",
     "Lemma 1",
-    "There is one G with G_i = max(G_i one period before, min(G, G_i^max)) for all i, where G_i^max counts all tasks "
-    "submitted so far" + POSITIVE,
+    "There is one G with G_i = max(H_i, min(G, G_i^max)) for all i, where H_i is G_i one period before, and G_i^max "
+    "counts all tasks submitted so far" + POSITIVE,
     one_level_above_past,
     "fluid, waits",
     "fluid, no constraint, waits",
