@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import matplotlib
+import numpy as np
 import pytest
 from packaging.requirements import Requirement
 from xdist.scheduler import LoadScopeScheduling
@@ -130,3 +132,22 @@ def visited(book: Book, chromium: Chromium) -> Callable[[str], Visit]:
         return seen[name]
 
     return look_at
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let numpy refuse int64 where it needs its own index, as it does where that has 32 bits.
+
+    There the two are different types; here long long, which is another type for numpy, stands for int64.
+    """
+
+    def refusing(function: Callable[..., Any], place: int) -> Callable[..., Any]:
+        def call(*args: Any, **how: Any) -> Any:
+            assert np.asarray(args[place]).dtype.char != "q", f"{function.__name__} takes no int64 with 32 bits"
+            return function(*args, **how)
+
+        return call
+
+    monkeypatch.setattr(np, "repeat", refusing(np.repeat, 1))
+    monkeypatch.setattr(np, "bincount", refusing(np.bincount, 0))
+    monkeypatch.setattr(np, "int64", np.longlong)

@@ -216,7 +216,7 @@ def each_period(place: Callable[..., Placement], **how: Any) -> Callable[[Shared
         for rows, most in zip(case.demands, case.tasks):
             given = place(rows, kinds, np.bincount(inverse), max_tasks=most, **how)
             table = np.zeros((N, n))
-            at = given.placed_machine.astype(np.int64) * n + given.placed_user
+            at = given.placed_machine.astype(np.intp) * n + given.placed_user
             table[numbers] = np.bincount(at, minlength=N * n).reshape(N, n)
             tables.append(table)
         placed = np.stack(tables)

@@ -96,5 +96,5 @@ def lies(runs: int = 5, seed: int = SEED, *, number: int = 60, progress: bool = 
 def on_machines(placed: Placement) -> NDArray[np.int64]:
     """Count the tasks of each user on each machine, shape (N, n)."""
     n, N = len(placed.cell.demands), len(placed.cell.machine_class)
-    at = placed.placed_machine.astype(np.int64) * n + placed.placed_user
+    at = placed.placed_machine.astype(np.intp) * n + placed.placed_user
     return np.bincount(at, minlength=N * n).reshape(N, n)

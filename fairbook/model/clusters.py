@@ -145,13 +145,13 @@ class VirtualClusters(Result):
         return "; ".join([super()._title(), *filter(None, [self.open_question])])
 
     @property
-    def _placed(self) -> tuple[IntArray, IntArray, NDArray[Any]]:
+    def _placed(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]:
         """User, cluster and VMs of each piece, those of users on one cluster among them."""
         if self.pieces is not None:
-            user, cluster = self.pieces[:, :2].astype(np.int64).T
+            user, cluster = self.pieces[:, :2].astype(np.intp).T
             return user, cluster, self.pieces[:, 2].astype(self.vms.dtype)
         user = np.flatnonzero(self.served)
-        return user, self.cluster[user], self.vms[user]
+        return user, self.cluster[user].astype(np.intp), self.vms[user]
 
     @cached_property
     def by_cluster(self) -> NDArray[Any]:

@@ -97,7 +97,7 @@ class Cell:
     @cached_property
     def machine_class(self) -> IntArray:
         """Class of each machine, shape (N,)."""
-        return np.repeat(np.arange(len(self.machines)), self.machine_counts)
+        return np.repeat(np.arange(len(self.machines)), self.machine_counts.astype(np.intp))
 
     @cached_property
     def shares(self) -> FloatArray:
@@ -329,12 +329,12 @@ class Placement(_Placed):
         machines that have one of its tasks.
         """
         done = self.tasks >= self.cell.max_tasks
-        pairs = np.unique(self.placed_machine.astype(np.int64) * len(self.users) + self.placed_user) % len(self.users)
+        pairs = np.unique(self.placed_machine.astype(np.int64) * len(self.users) + self.placed_user)
         return pd.DataFrame(
             {
                 **self._columns(),
                 "stopped_by": np.where(done, "own bound", "no room" if self.full else "no room where it may go"),
-                "machines": np.bincount(pairs, minlength=len(self.users)),
+                "machines": np.bincount((pairs % len(self.users)).astype(np.intp), minlength=len(self.users)),
             },
             index=labelled(self.users, "user"),
         )

@@ -118,6 +118,7 @@ def test_what_is_given_exists_fits_and_is_wanted(name: str) -> None:
             assert (given.tasks == np.round(given.tasks)).all()
 
 
+@pytest.mark.usefixtures("narrow")
 def test_the_example_by_hand() -> None:
     """Dominant shares: 1/5 and 3/16 a task; both equal s: CPU is full where s + 8/15 s = 1."""
     s = Fraction(15, 23)

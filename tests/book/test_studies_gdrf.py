@@ -104,6 +104,14 @@ def test_the_example_is_that_of_the_text_and_the_engine() -> None:
 # ----------------------------------------------------------------------------------------------- cells and users
 
 
+@pytest.mark.usefixtures("narrow")
+def test_tasks_are_counted_by_machine() -> None:
+    run = gdrf(*study.EXAMPLE[1:])
+    counted = behaviour.on_machines(run)
+    assert (counted.sum(axis=0) == run.tasks).all()
+    assert counted.sum(axis=1).tolist() == np.bincount(run.placed_machine).tolist()
+
+
 def test_cells_have_the_mix_of_the_trace() -> None:
     *sizes, count = np.array(study.MACHINES).T
     recorded = load_digest().machines.sort_values("last_known", ascending=False, kind="stable")

@@ -160,6 +160,13 @@ def test_sampled_jobs_are_those_jobs(
             assert draw.demands[t, i].tolist() == [cpu / 100, memory * unit]
 
 
+@pytest.mark.usefixtures("narrow")
+def test_jobs_are_told_and_dealt_where_an_index_has_32_bits() -> None:
+    jobs = Jobs.of([(0, [(0, 1, 50, 0.5), (1, 2, 50, 0.25)]), (5, [(0, 1, 50, 0.5)])], np.ones((1, 3)))
+    assert jobs.frame["job"].tolist() == [0, 0, 1]
+    assert jobs.deal(2, np.random.default_rng(1), 10.0).tasks.sum() == 4
+
+
 def test_the_law_of_the_sample(tmp_path: Path) -> None:
     text = "".join(line(k, job, 100 * k + job, job) for job in range(1, 6) for k in range(job))
     write(tmp_path, text)

@@ -89,6 +89,18 @@ def test_results_are_equal_by_their_numbers_and_names(name: str) -> None:
     assert result not in [*(call(**{**given, first: other}) for other in others), "another"]
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [*((name, {}) for name in registry), ("drfh", {"method": "fluid"}), ("virtual_cluster", {"method": "spanning"})],
+)
+@pytest.mark.usefixtures("narrow")
+def test_results_are_told_where_an_index_has_32_bits(name: str, options: dict[str, Any]) -> None:
+    result = registry[name].function(**data(name), **options)
+    assert result.violations() == []
+    assert len(result.to_frame()) >= len(USERS)
+    assert name != "virtual_cluster" or len(result.cluster_frame()) == 2
+
+
 @pytest.mark.parametrize("name", [name for name, row in registry.items() if row.kind != "clusters"])
 def test_frames_hold_use_and_the_dominant_resource(name: str) -> None:
     result = registry[name].function(**data(name))

@@ -254,7 +254,7 @@ class Jobs:
     @property
     def frame(self) -> pd.DataFrame:
         """One row per task group: job, s (place in the job, from 0), created, instances, plan_cpu, memory."""
-        job = np.repeat(np.arange(len(self)), self.groups_per_job)
+        job = np.repeat(np.arange(len(self)), self.groups_per_job.astype(np.intp))
         s = np.arange(len(self.created)) - self.first[job]
         columns = {"job": job, "s": s, "created": self.created, "instances": self.instances}
         return pd.DataFrame(columns | {"plan_cpu": self.plan_cpu, "memory": self.memory})
@@ -372,7 +372,7 @@ class Jobs:
         length = _check_number(period, "period", 1.0, "must be a finite number of seconds, at least 1")
         unit = _check_number(memory_unit, "memory_unit", 0.0, "must be a positive finite number")
         users = rng.permutation(np.arange(len(self)) % n)
-        owner = np.repeat(users, self.groups_per_job)
+        owner = np.repeat(users, self.groups_per_job.astype(np.intp))
         begin = math.floor(int(self.created.min()) / length)
         grid = np.floor(self.created / length) - begin
         when = grid.astype(np.int64)

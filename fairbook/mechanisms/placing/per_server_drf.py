@@ -68,7 +68,7 @@ def _class_by_class(cell: Cell, weights: FloatArray) -> tuple[Any, Any]:
         able = (has | (cell.demands == 0)).all(axis=1)
         while able.any() and first < last:
             given: dict[str, Any] = {"weights": weights[able], "capacities": size[has], "max_tasks": left[able]}
-            tasks = np.zeros(len(left), np.int64)
+            tasks = np.zeros(len(left), np.intp)
             tasks[able] = drf_by_task(cell.demands[able][:, has], **given).tasks
             again = np.floor(left[tasks > 0] / tasks[tasks > 0]).min(initial=np.inf) - 1
             times = int(np.clip(again, 1, last - first))
