@@ -12,7 +12,7 @@ nobody who takes of it and has left its beginning stands higher. So nobody could
 who stands no higher: the levels are the lexicographic max-min optimum, and no others are (the book's page "One level",
 with its proof; for several resources Li et al., arXiv 1410.1255).
 
-DRF begins at 0 and has bounds as lids; a phase of cbDRF has records in their place; in Karma the level is the credit
+DRF begins at 0, or at minima, and has bounds as lids; a phase of cbDRF has records in their place; in Karma the level is the credit
 left, falling, so that the rich begin first. The following are the same rule, and have reasons to work it out otherwise:
 DMFA-SRQ raises only the lowest of many arrivals, for which a stack needs O(m) each; fluid TV-DRF pays tolls on the way;
 virtual clusters hand out whole VMs, or share one resource; DMFA-SRQ's static optimum is the first stop alone, a sum.
@@ -128,8 +128,10 @@ def fill(need: Any, begin: Any, room: Any, left: Any, near: Any, gained: Any, st
 
 
 @kernel(lambda demands, *_: 4 * demands.size * demands.shape[1])
-def fill_by_rate(demands: Any, rate: Any, capacities: Any, lid: Any, levels: Any, stops: NDArray[np.int64]) -> Any:
-    """Fill from level 0 up to ``lid``, with ``rate`` tasks for each unit of level; levels and stops are filled in.
+def fill_by_rate(
+    demands: Any, rate: Any, begin: Any, room: Any, left: Any, gained: Any, stops: NDArray[np.int64]
+) -> Any:
+    """Fill with ``rate`` tasks for each unit of level; all else as for :func:`fill`.
 
     Returns how far apart users are who share a resource: the largest part of one, at one level, over the smallest.
     """
@@ -143,7 +145,7 @@ def fill_by_rate(demands: Any, rate: Any, capacities: Any, lid: Any, levels: Any
                 low, high = min(low, need[i, j]), max(high, need[i, j])
         if high > 0:
             apart = max(apart, high / low)
-    fill(need, 0 * rate, lid, capacities, 0 * rate[0], levels, stops)
+    fill(need, begin, room, left, 0 * rate[0], gained, stops)
     return apart
 
 

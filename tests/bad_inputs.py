@@ -89,6 +89,7 @@ def _tv() -> fb.TvDrfRun:
 
 
 DRF = {"demands": D, "weights": [1.0, 2.0, 3.0], "capacities": [9.0, 18.0], "max_tasks": [5.0, 6.0, 7.0]}
+MINIMA = {"min_tasks": [1.0, 0.0, 0.5]}
 DRF_SORTS = {"demands": "demands", "weights": "positive", "capacities": "positive", "max_tasks": "bounds"}
 SRQ, SRQ_SORTS = {"demands": SHARES, "weights": [1.0, 2.0, 3.0]}, {"demands": "demands", "weights": "contributed"}
 PLACED = {"demands": D, "machines": MACHINES, "machine_counts": [2, 1], "max_tasks": [5.0, 6.0, 7.0]}
@@ -116,8 +117,8 @@ ENTRIES = [
         Entry(
             row.name,
             row.function,
-            DRF | {name: one.values[0] for name, one in row.readings.items()},
-            DRF_SORTS | dict.fromkeys(row.readings, "a choice"),
+            DRF | {name: one.values[0] for name, one in row.readings.items()} | (MINIMA if row.name == "drf" else {}),
+            DRF_SORTS | dict.fromkeys(row.readings, "a choice") | dict.fromkeys(row.takes & MINIMA.keys(), "amounts"),
         )
         for row in fb.mechanisms.registry.values()
         if row.kind == "pool"

@@ -44,7 +44,11 @@ def pool(rng: Rng, name: str, n: int, m: int) -> Case:
     far = name == "drf"
     unit = rng.choice(PARTS, m)
     given = {"weights": amounts(rng, n, far), "capacities": rng.integers(3, 60, m) / unit, "max_tasks": bounds(rng, n)}
-    return [rows(rng, n, m, far=far) / unit], given
+    demands = rows(rng, n, m, far=far) / unit
+    if name == "drf":
+        most = fb.drf(demands, capacities=given["capacities"], engine="plain").tasks
+        given |= {"min_tasks": most * rng.choice([0, 0, 0.5, 1], n)} if rng.random() < 0.5 else {}
+    return [demands], given
 
 
 def arrivals(rng: Rng, name: str, n: int, m: int) -> Case:

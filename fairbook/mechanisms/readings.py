@@ -14,6 +14,7 @@ __all__ = [
     "DrfhMethod",
     "Engine",
     "Fit",
+    "Floor",
     "GdrfChoice",
     "General",
     "Grant",
@@ -35,6 +36,8 @@ __all__ = [
 
 #: What works a mechanism out: its engine, which may be the rule itself, on doubles; or its rule on fractions of them.
 Engine = Literal["fast", "plain"]
+#: A minimum counts as part of the level, or what is above it has a level of its own (drf).
+Floor = Literal["counted", "apart"]
 #: Who does not fit is passed over, or ends it (drf_by_task).
 Stuck = Literal["skip", "stop"]
 #: Whom a tie serves (sequential_minmax).
@@ -89,6 +92,7 @@ def _reading(kind: Any, about: str) -> Reading:
 
 #: By mechanism and argument.
 READINGS: dict[str, dict[str, Reading]] = {
+    "drf": {"floor": _reading(Floor, "whether minima count for who stands lowest, or the rest is shared by itself")},
     "drf_by_task": {"stuck": _reading(Stuck, "pass over who does not fit, or end there")},
     "sequential_minmax": {"ties": _reading(Ties, "which of the users that tie is served: the first, or the last")},
     "cbdrf": {

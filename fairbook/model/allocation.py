@@ -39,6 +39,8 @@ class Allocation(Result):
         As the mechanism used them.
     capacities : ndarray, shape (m,)
     max_tasks : ndarray, shape (n,)
+    min_tasks : ndarray, shape (n,), or None
+        What each user has before the others rise, where there are minima.
     bottlenecks : ndarray of int, shape (n,)
         The resource that stops each user; -1 where the user's own bound does, -2 where nothing does (where a mechanism
         in whole tasks ended early, or credit withholds what is free), -3 where the user is not present.
@@ -50,6 +52,8 @@ class Allocation(Result):
         ``"max_min"``: levels are lexicographically max-min fair. ``"whole_tasks"``: tasks are whole, and one more task
         of a user would overdraw its bottleneck. ``"full"``: every bottleneck is used up and needed. ``"credit"``: the
         same, but that a user may be held back by something else, or may not be there.
+    floor : {"counted", "apart"}
+        Whether a level is of all tasks, or of those above the minimum.
     given_weights : ndarray or None
         The weights before they were scaled, where they were: scaling rounds.
     exact : callable or None
@@ -63,6 +67,7 @@ class Allocation(Result):
         "given_weights": "n|nm size",
         "capacities": "m size",
         "max_tasks": "n bound",
+        "min_tasks": "n amount",
         "bottlenecks": "n place",
     }
 
@@ -78,6 +83,8 @@ class Allocation(Result):
     rule: Literal["max_min", "whole_tasks", "full", "credit"] = "max_min"
     given_weights: FloatArray | None = None
     exact: Callable[..., Any] | None = field(default=None, kw_only=True)
+    min_tasks: FloatArray | None = field(default=None, kw_only=True)
+    floor: Literal["counted", "apart"] = field(default="counted", kw_only=True)
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -106,8 +113,16 @@ class Allocation(Result):
     @cached_property
     def levels(self) -> FloatArray:
         """Share divided by weight, its largest value over the resources, shape (n,)."""
+        return self._level_of(self._above if self.floor == "apart" else self.tasks)
+
+    def _level_of(self, tasks: FloatArray) -> FloatArray:
         weights = self.weights if self.weights.ndim == 2 else self.weights[:, None]
-        return self.tasks * (self.demands / self.capacities / weights).max(axis=1)
+        return tasks * (self.demands / self.capacities / weights).max(axis=1)
+
+    @property
+    def _above(self) -> FloatArray:
+        """Tasks above the minimum."""
+        return self.tasks if self.min_tasks is None else self.tasks - self.min_tasks
 
     @cached_property
     def _needing(self) -> NDArray[np.int64]:
@@ -116,8 +131,9 @@ class Allocation(Result):
 
     @cached_property
     def _highest(self) -> FloatArray:
-        """The highest level of those who need each resource, shape (m,)."""
-        found: FloatArray = np.where(self.demands > 0, self.levels[:, None], 0.0).max(axis=0)
+        """The highest level of those who need each resource and have more than their minimum, shape (m,)."""
+        risen = (self._above > 0)[:, None] & (self.demands > 0)
+        found: FloatArray = np.where(risen, self.levels[:, None], 0.0).max(axis=0)
         return found
 
     def to_frame(self) -> pd.DataFrame:
@@ -157,9 +173,13 @@ class Allocation(Result):
             )
         if self.rule in ("credit", "full"):
             return f"{has}: {resource}, which it needs, is used up."
+        least, more = "", ""
+        if self.min_tasks is not None:
+            least = f"its minimum is {self.min_tasks[i]:.6g}, "
+            more = "and have more than their minimum " + "(which a level leaves out) " * (self.floor == "apart")
         return (
-            f"{has}: {resource} stops it. {self.utilisation[j]:.2%} of it is in use, {name} needs it, "
-            f"and none of the {self._needing[j]} users who need it stands at a higher level "
+            f"{has}: {resource} stops it. {self.utilisation[j]:.2%} of it is in use, {name} needs it, {least}"
+            f"and none of the {self._needing[j]} users who need it {more}stands at a higher level "
             f"(the highest: {self._highest[j]:.6g})."
         )
 
@@ -173,7 +193,8 @@ class Allocation(Result):
 
         Uses nothing but the numbers stored here, so it judges any code that made them. An allocation is
         lexicographically max-min fair exactly if it is feasible and every user is at its own bound or has a
-        resource that is used up, that it needs, and that no user needing it has at a higher level. For the other
+        resource that is used up, that it needs, and that no user needing it has at a higher level; a user at its
+        minimum has nothing to give, and may stand higher. For the other
         rules the certificate says that nobody can be given more as things stand, not that the levels are fair.
         What a light user has too much or too little is no more than rounding beside what others hold of a resource.
         So tasks said to be max-min fair, in which nothing else is wrong, are also compared with the rule in fractions,
@@ -188,12 +209,15 @@ class Allocation(Result):
         if found:
             return found
         share = self.demands / self.capacities
-        levels = self.levels
+        levels, least = self.levels, np.zeros(len(self.tasks)) if self.min_tasks is None else self.min_tasks
+        if self.floor == "apart":  # what is above a minimum is known as well as all tasks are
+            levels = levels + rtol * self._level_of(self.tasks)
         used = self.tasks @ share
         for j in np.flatnonzero(~(used <= 1 + rtol)).tolist():
             found.append(f"{self.resources[j]} is used {used[j]:.12g} times its capacity")
-        for i in np.flatnonzero(~((self.tasks >= 0) & (self.tasks <= self.max_tasks * (1 + rtol)))).tolist():
-            found.append(f"{self.users[i]} has {self.tasks[i]:.12g} tasks, outside 0 and its bound")
+        within = (self.tasks >= least * (1 - rtol)) & (self.tasks <= self.max_tasks * (1 + rtol))
+        for i in np.flatnonzero(~within).tolist():
+            found.append(f"{self.users[i]} has {self.tasks[i]:.12g} tasks, outside {least[i]:.12g} and its bound")
         full = used >= 1 - rtol
         over = used + share > 1 + FITS  # one more task
         whole = self.rule == "whole_tasks"
@@ -217,7 +241,7 @@ class Allocation(Result):
                 found.append(f"{self.resources[j]} does not stop {self.users[i]}")
         if not found and self.exact is not None and len(self.tasks) <= 300:
             weights = self.weights if self.given_weights is None else self.given_weights
-            exact, _ = self.exact(self.demands, weights, self.capacities, self.max_tasks)
+            exact, _ = self.exact(self.demands, weights, self.capacities, self.max_tasks, self.min_tasks, self.floor)
             for i in np.flatnonzero(~(np.abs(self.tasks - exact) <= rtol * exact)).tolist():
                 found.append(f"{self.users[i]} has {self.tasks[i]:.12g} tasks where {exact[i]:.12g} are fair")
         return found

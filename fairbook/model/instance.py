@@ -57,6 +57,8 @@ class Instance:
         Machines in each class.
     contributions : array_like, shape (n, K) or (n,), optional
         Machines of each class that each user brings, or its part of all.
+    min_tasks : array_like or Series, shape (n,), optional
+        What each user has before the others rise.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class Instance:
     machines: Any = None
     machine_counts: Any = None
     contributions: Any = None
+    min_tasks: Any = None
 
     def arguments(self, names: Sequence[str], mechanism: str = "the mechanism") -> dict[str, Any]:
         """Give what was set, under its names.

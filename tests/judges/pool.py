@@ -42,15 +42,25 @@ def fits(need: Row, room: Row) -> bool:
     return all(d <= c for d, c in zip(need, room, strict=True))
 
 
-def drf(demands: Rows, weights: Any, capacities: Row, max_tasks: Row) -> dict[str, Any]:
-    """Ghodsi et al. 2011, section 4.3: weights (n,), or (n, m) where every resource has its own."""
+def drf(
+    demands: Rows, weights: Any, capacities: Row, max_tasks: Row, min_tasks: Any = None, floor: str = "counted"
+) -> dict[str, Any]:
+    """Ghodsi et al. 2011, section 4.3: weights (n,), or (n, m) where every resource has its own. Minima as in YARN.
+
+    ``floor="apart"``: as in KAI, the minima are handed out first, and then what is left is a pool for the rest.
+    """
+    least = min_tasks or [Fraction(0)] * len(demands)
+    least = [x if most is None else min(x, most) for x, most in zip(least, max_tasks, strict=True)]
     each = weights if isinstance(weights[0], list) else [[w] * len(capacities) for w in weights]
     parts = [[w / s for w, s in zip(row, total(each), strict=True)] for row in each]
     rows = zip(demands, parts, strict=True)
     rate = [1 / max(d / c / w for d, c, w in zip(row, capacities, part, strict=True)) for row, part in rows]
-    end = [inf if most is None else most / x for most, x in zip(max_tasks, rate, strict=True)]
-    levels = poured(times(demands, rate), [Fraction(0)] * len(rate), end, capacities)
-    return {"tasks": [level * x for level, x in zip(levels, rate, strict=True)]}
+    left = [c - x for c, x in zip(capacities, total(times(demands, least)), strict=True)]
+    base = least if floor == "apart" else [Fraction(0)] * len(least)
+    end = [inf if most is None else (most - b) / x for most, b, x in zip(max_tasks, base, rate, strict=True)]
+    begin = [(x - b) / r for x, b, r in zip(least, base, rate, strict=True)]
+    levels = poured(times(demands, rate), begin, end, left)
+    return {"tasks": [b + level * x for b, level, x in zip(base, levels, rate, strict=True)]}
 
 
 def of_a_task(demands: Rows, weights: Row, capacities: Row) -> list[Any]:

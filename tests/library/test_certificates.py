@@ -87,6 +87,7 @@ MIXED = [
     fb.drf(D, weights=None, capacities=POOL),
     fb.drf(D, weights=[1, 3], capacities=POOL),
     fb.drf(D, weights=None, capacities=POOL, max_tasks=[1, np.inf]),
+    *(fb.drf(D, capacities=POOL, min_tasks=[0, 2.2], floor=floor) for floor in ("counted", "apart")),
 ]
 FLUID = [fb.drfh(D, [[9, 4], [4, 9]], weights=w, method="fluid") for w in ([1, 1], [1, 3])]
 

@@ -33,7 +33,7 @@ class Judged(NamedTuple):
 
 #: Who judges what.
 TABLE: dict[str, Judged] = {
-    "drf": Judged(pool.drf, {"weights": ("equal", "by user", "by resource")}),
+    "drf": Judged(pool.drf, {"weights": ("equal", "by user", "by resource"), "min_tasks": (None, "some"), "floor": ("counted", "apart")}),
     "drf_by_task": Judged(pool.drf_by_task, {"stuck": ("skip", "stop"), "running": (None, "some")}),
     "sequential_minmax": Judged(pool.sequential_minmax, {"ties": ("first", "last")}),
     "dmfa_srq": Judged(pool.dmfa_srq),
@@ -148,13 +148,13 @@ def of_pool(rng: Random, options: dict[str, Any]) -> dict[str, Any]:
     units, limits = rng.choices(UNITS, k=m), bounds(rng, n)
     demands, capacities = some_of_each(numbers(rng, 0, 5, n, m, units=units)), numbers(rng, 5, 40, m, units=units)
     each = {"equal": [F(1)] * n, "by user": by_user(rng, n), "by resource": numbers(rng, 1, 4, n, m)}
-    if options.get("running") == "some":  # tasks of some users, where they fit
-        options["running"] = [0] * n
+    for has in [name for name in ("running", "min_tasks") if options.get(name) == "some"]:  # tasks, where they fit
+        options[has], unit = [0] * n, F(1) if has == "running" else rng.choice(UNITS)
         for i in rng.choices(range(n), k=3):
-            more = [x + (h == i) for h, x in enumerate(options["running"])]
-            within = limits[i] is None or more[i] <= limits[i]
+            more = [x + unit * (h == i) for h, x in enumerate(options[has])]
+            within = has == "min_tasks" or limits[i] is None or more[i] <= limits[i]
             if within and pool.fits(pool.total(pool.times(demands, more)), capacities):
-                options["running"] = more
+                options[has] = more
     weights = each[options.pop("weights", "by user")]
     return {"demands": demands, "weights": weights, "capacities": capacities, "max_tasks": limits}
 

@@ -20,7 +20,10 @@ DEMANDS = pd.DataFrame([[1.0, 4.0], [3.0, 1.0], [2.0, 2.0]], USERS, RESOURCES)
 MACHINES = pd.DataFrame([[6.0, 12.0], [3.0, 6.0]], ["large", "small"], RESOURCES)
 #: Data for each kind of mechanism.
 DATA: dict[str, dict[str, Any]] = {
-    "pool": {"demands": DEMANDS, "weights": [1.0, 2.0, 3.0], "capacities": [9.0, 18.0], "max_tasks": [1.0, 9.0, 9.0]},
+    "pool": {
+        "demands": DEMANDS, "weights": [1.0, 2.0, 3.0], "capacities": [9.0, 18.0], "max_tasks": [1.0, 9.0, 9.0],
+        "min_tasks": [0.5, 1.0, 0.0],
+    },
     "arrivals": {"demands": DEMANDS, "weights": [1.0, 2.0, 3.0]},
     "phases": {"demands": [DEMANDS, DEMANDS * 2], "capacities": [9.0, 18.0]},
     "periods": {
@@ -31,7 +34,7 @@ DATA: dict[str, dict[str, Any]] = {
     },
     "machines": {"demands": DEMANDS, "machines": MACHINES, "machine_counts": [1, 2]},
     "clusters": {"max_vms": pd.Series([4, 3, 5], USERS), "tolerance": [0.5, 0.1, 0.6], "capacities": [6, 4]},
-}
+}  # fmt: skip
 
 
 def data(name: str) -> dict[str, Any]:

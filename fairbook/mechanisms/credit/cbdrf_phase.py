@@ -140,7 +140,7 @@ def alone_in(demands: Array, pool: Array) -> tuple[Array, Array]:
 def fill(demands: Array, rate: Array, pool: Array, cap: Array) -> Any:
     """DRF of ``rate`` tasks for each unit of level, up to the levels ``cap``: tasks, what stops each, how far apart."""
     levels, stops = 0 * rate, np.zeros(len(rate), np.int64)
-    apart = fill_by_rate(demands, rate, pool, cap, levels, stops)
+    apart = fill_by_rate(demands, rate, 0 * rate, cap, pool, levels, stops)
     return levels * rate, stops, apart
 
 

@@ -3,7 +3,7 @@
 :func:`drf` fills progressively and exactly: all levels (dominant share / weight) rise together; a resource
 that is used up stops everyone who needs it, a user's own bound stops that user. The result is the
 lexicographic max-min optimum, zero demands and bounds included (Parkes, Procaccia, Shah, TEAC 2015, section 4;
-Li et al., arXiv 1410.1255).
+Li et al., arXiv 1410.1255). Users may have minima, from which they rise.
 
 :func:`drf_by_task` hands out one whole task at a time to the user with the lowest level, as Mesos, YARN
 and their successors do.
@@ -11,43 +11,60 @@ and their successors do.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbook.errors import InvalidInput
 from fairbook.filling import fill_by_rate
 from fairbook.mechanisms.pool.whole_tasks import in_whole_tasks
-from fairbook.mechanisms.readings import Engine, Stuck
+from fairbook.mechanisms.readings import Engine, Floor, Stuck
 from fairbook.model.allocation import Allocation
 from fairbook.model.exact import by_rule
 from fairbook.model.inputs import (
+    FITS,
     NOTHING,
     OWN,
     FloatArray,
+    Named,
     as_capacities,
     as_demands,
     as_max_tasks,
     as_weights,
+    check_amounts,
     check_apart,
+    per_user,
     row_max,
 )
 from fairbook.model.instance import takes_instance
+from fairbook.model.result import called, labels_or_positions
 
 __all__ = ["drf", "drf_by_task", "drf_by_task_rule", "drf_rule"]
 
 
 def drf_rule(
-    demands: Any, *, weights: Any = None, capacities: Any = None, max_tasks: Any = None
+    demands: Any,
+    *,
+    weights: Any = None,
+    capacities: Any = None,
+    max_tasks: Any = None,
+    min_tasks: Any = None,
+    floor: Floor = "counted",
+    near: Any = 0,
 ) -> tuple[list[Any], list[int]]:
     """Progressive filling in numbers of any kind: tasks, and what stops each user (:mod:`fairbook.filling`).
 
-    A bound that is None is none. By hand: 9 CPUs, 18 GB. At level 2/3 three tasks of (1, 4) and two of (3, 1) use up
-    the CPUs.
+    A bound that is None is none; minima fit, up to ``near`` of a resource, and are within the bounds. By hand: 9 CPUs,
+    18 GB. At level 2/3 three tasks of (1, 4) and two of (3, 1) use up the CPUs. A second user with a minimum of 5/2
+    tasks waits there, and 3/2 CPUs are left to the first.
 
     >>> from fractions import Fraction as F
     >>> drf_rule([[F(1), F(4)], [F(3), F(1)]], capacities=[F(9), F(18)])
     ([Fraction(3, 1), Fraction(2, 1)], [0, 0])
+    >>> drf_rule([[F(1), F(4)], [F(3), F(1)]], capacities=[F(9), F(18)], min_tasks=[0, F(5, 2)])
+    ([Fraction(3, 2), Fraction(5, 2)], [0, 0])
     """
     needs = np.array(demands, dtype=object)
     n, m = needs.shape
@@ -56,12 +73,22 @@ def drf_rule(
         rate = 1 / row_max(needs / pool / (entitled / entitled.sum(axis=0)))
     else:
         rate = entitled / row_max(needs / pool)
-    bounds = max_tasks or [None] * n
-    cap = np.array([np.inf if most is None else most / x for most, x in zip(bounds, rate, strict=True)], dtype=object)
-    levels, stops = np.empty(n, dtype=object), np.empty(n, dtype=np.int64)
-    fill_by_rate(needs, rate, pool, cap, levels, stops)
-    ends = zip(bounds, levels, rate, stops.tolist(), strict=True)
-    return [most if j == OWN else level * x for most, level, x, j in ends], stops.tolist()
+    bounds = np.array([np.inf if most is None else most for most in max_tasks or [None] * n], dtype=object)
+    least = np.array(min_tasks or [0 * pool[0]] * n, dtype=object)
+    left = pool - least @ needs
+    left = np.where(abs(left) <= near * pool, 0 * left, left)
+    tasks, stops, _ = _risen(needs, rate, left, bounds, least, floor)
+    return tasks.tolist(), stops.tolist()
+
+
+def _risen(needs: Any, rate: Any, left: Any, bounds: Any, least: Any, floor: Floor) -> tuple[Any, Any, float]:
+    """Let all rise from their minima: tasks, what stops each, and how far apart users are who share a resource."""
+    begin = least / rate if floor == "counted" else 0 * rate
+    gained, stops = np.empty_like(rate), np.empty(len(rate), dtype=np.int64)
+    apart = fill_by_rate(needs, rate, begin, (bounds - least) / rate, left, gained, stops)
+    tasks = (begin + gained) * rate if floor == "counted" else least + gained * rate
+    tasks = np.where(gained > 0, np.minimum(tasks, bounds), least)
+    return np.where(stops == OWN, bounds, tasks), stops, apart
 
 
 def drf_by_task_rule(
@@ -112,12 +139,43 @@ def drf_by_task_rule(
 
 
 def exact_fill(
-    demands: FloatArray, weights: FloatArray, capacities: FloatArray, max_tasks: FloatArray | None = None
+    demands: FloatArray,
+    weights: FloatArray,
+    capacities: FloatArray,
+    max_tasks: FloatArray | None = None,
+    min_tasks: FloatArray | None = None,
+    floor: Floor = "counted",
 ) -> tuple[FloatArray, NDArray[np.int64]]:
     """Work out :func:`drf_rule` in fractions of the doubles; give tasks, rounded once, and what stops each user."""
-    given = {"weights": weights, "capacities": capacities, "max_tasks": max_tasks}
-    tasks, stops = by_rule(drf_rule, demands=demands, **given)
+    given = {"weights": weights, "capacities": capacities, "max_tasks": max_tasks, "min_tasks": min_tasks}
+    tasks, stops = by_rule(drf_rule, demands=demands, **given, floor=floor, near=FITS)
     return np.array([float(x) for x in tasks]), np.array(stops, dtype=np.int64)
+
+
+def as_min_tasks(min_tasks: Any, named: Named, pool: FloatArray, bounds: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Check minima, shape (n,), which are lowered to the bounds; give them, and what they leave of each resource."""
+    values = per_user(min_tasks, len(bounds), named.users, "min_tasks")
+    check_amounts(values, "min_tasks")
+    values = np.minimum(values, bounds)
+    left = _left(values[:, None], named.values, pool)
+    left = np.where(abs(left) <= FITS * pool, 0.0, left)
+    for j in np.flatnonzero(left < 0)[:1].tolist():
+        name = called(labels_or_positions(named.resources, len(pool))[j], "resource")
+        raise InvalidInput("min_tasks", f"must fit the pool, which has {pool[j]:.6g} of {name}", float(pool[j] - left[j]))
+    return values, left
+
+
+def _left(tasks: FloatArray, demands: FloatArray, pool: FloatArray) -> FloatArray:
+    """Give what tasks (n, 1) leave of each resource, rounded once: somebody may live on a little (Dekker 1971)."""
+
+    def halves(one: FloatArray) -> tuple[FloatArray, FloatArray]:
+        high = one * 134217729.0 - (one * 134217729.0 - one)
+        return high, one - high
+
+    (a, b), (c, d), products = halves(tasks), halves(demands), tasks * demands
+    errors = (a * c - products + a * d + b * c) + b * d
+    rows = zip(pool.tolist(), (-products.T).tolist(), (-errors.T).tolist(), strict=True)
+    return np.array([math.fsum([all_, *used, *more]) for all_, used, more in rows])
 
 
 @takes_instance
@@ -127,6 +185,8 @@ def drf(
     weights: Any = None,
     capacities: Any = None,
     max_tasks: Any = None,
+    min_tasks: Any = None,
+    floor: Floor = "counted",
     engine: Engine = "fast",
 ) -> Allocation:
     """Allocate by weighted dominant resource fairness, divisible tasks (Ghodsi et al. 2011).
@@ -142,6 +202,12 @@ def drf(
         Positive. Default: ones, so that demands are shares of the pool.
     max_tasks : array_like or Series, shape (n,), optional
         Bound on each user's tasks, ``inf`` for none. Default: no bounds.
+    min_tasks : array_like or Series, shape (n,), optional
+        What each user has before the others rise, together within the pool; of a minimum above ``max_tasks`` so much.
+        Default: none.
+    floor : {"counted", "apart"}
+        ``"counted"``: all tasks make the level, so that a user has its minimum or what the level gives it, whichever
+        is more. ``"apart"``: everyone has its minimum, and what is left is shared by weight.
     engine : {"fast", "plain"}
         ``"plain"`` works :func:`drf_rule` out in fractions.
 
@@ -165,6 +231,9 @@ def drf(
     1e-8 of each user's tasks within 10^6 between weights or demands. Where users of a resource take parts of it more
     than 10^8 apart they are refused; ``engine="plain"`` takes them.
 
+    With one resource ``"counted"`` is what YARN's fair scheduler does with minimum shares, ``"apart"`` what KAI does
+    with quotas and over-quota weights. With several, a minimum is here in tasks, not resource by resource.
+
     References
     ----------
     Ghodsi et al., "Dominant Resource Fairness", NSDI 2011, Algorithm 1 and section 4.3 (weights).
@@ -180,6 +249,13 @@ def drf(
     array([0.666667, 0.666667])
     >>> a.bottlenecks
     array([0, 0])
+
+    Ten GPUs, and a minimum of six for the first of three users.
+
+    >>> drf([[1], [1], [1]], capacities=[10], min_tasks=[6, 0, 0]).tasks
+    array([6., 2., 2.])
+    >>> drf([[1], [1], [1]], capacities=[10], min_tasks=[6, 0, 0], floor="apart").tasks.round(6)
+    array([7.333333, 1.333333, 1.333333])
     """
     named = as_demands(demands)
     values, names = named.values, (named.users, named.resources)
@@ -187,15 +263,17 @@ def drf(
     pool = as_capacities(capacities, m, named.resources)
     raw = as_weights(weights, n, named.users, m=m, resources=named.resources, contributed=True)
     scaled, share = raw / raw.sum(axis=0), values / pool
-    bounds = as_max_tasks(max_tasks, n, named.users)
+    bounds, least, left = as_max_tasks(max_tasks, n, named.users), None, pool
+    if min_tasks is not None:
+        least, left = as_min_tasks(min_tasks, named, pool, bounds)
     if engine == "plain":
-        tasks, stops = exact_fill(values, raw, pool, bounds)
+        tasks, stops = exact_fill(values, raw, pool, bounds, least, floor)
     else:
         rate = scaled / row_max(share) if raw.ndim == 1 else 1 / row_max(share / scaled)
-        cap, levels, stops = bounds / rate, np.empty(n), np.empty(n, dtype=np.int64)
-        check_apart(fill_by_rate(values, rate, pool, cap, levels, stops))
-        tasks = np.where(stops == OWN, bounds, np.minimum(levels * rate, bounds))
-    return Allocation(tasks, values, scaled, pool, bounds, stops, *names, given_weights=raw, exact=exact_fill)
+        tasks, stops, apart = _risen(values, rate, left, bounds, np.zeros(n) if least is None else least, floor)
+        check_apart(apart)
+    more: Any = {"min_tasks": least, "floor": floor, "given_weights": raw, "exact": exact_fill}
+    return Allocation(tasks, values, scaled, pool, bounds, stops, *names, **more)
 
 
 @takes_instance
