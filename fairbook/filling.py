@@ -12,10 +12,11 @@ nobody who takes of it and has left its beginning stands higher. So nobody could
 who stands no higher: the levels are the lexicographic max-min optimum, and no others are (the book's page "One level",
 with its proof; for several resources Li et al., arXiv 1410.1255).
 
-DRF begins at 0, or at minima, and has bounds as lids; a phase of cbDRF has records in their place; in Karma the level is the credit
-left, falling, so that the rich begin first. The following are the same rule, and have reasons to work it out otherwise:
-DMFA-SRQ raises only the lowest of many arrivals, for which a stack needs O(m) each; fluid TV-DRF pays tolls on the way;
-virtual clusters hand out whole VMs, or share one resource; DMFA-SRQ's static optimum is the first stop alone, a sum.
+DRF begins at 0 or at minima, and has bounds as lids; a phase of cbDRF has records in their place; in Karma the level is
+the credit left, falling, so that the rich begin first. The following are the same rule, and have reasons to work it out
+otherwise: DMFA-SRQ raises only the lowest of many arrivals, for which a stack needs O(m) each; fluid TV-DRF pays tolls
+on the way; virtual clusters hand out whole VMs, or share one resource; DMFA-SRQ's static optimum is the first stop
+alone, a sum.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def read_tables(options: argparse.Namespace) -> tuple[Users, Machines | None]:
     machines = None if options.machines is None else read_content(options.machines)
     table = read_content(options.table)
     if options.users and not is_export(table[1]):
-        raise Refused("--users goes with an export; in a CSV file weight and max_tasks are columns")
+        raise Refused("--users goes with an export; in a CSV file weight, max_tasks and min_tasks are columns")
     users = exported(table, machines, options) if is_export(table[1]) else read_users(*table, options.user_column)
     found = users.table.machines
     return users, read_machines(*machines, users, options) if machines and found is None else found

@@ -41,8 +41,8 @@ _NEEDS = {
 }
 #: Arguments that tables and other options give; ``ratio`` has no use where a table tells one ratio of release.
 TOLD = {
-    *("demands", "weights", "capacities", "max_tasks", "released", "tasks", "machines", "machine_counts", "running"),
-    *("contributions", "max_vms", "tolerance", "placement", "progress", "engine", "ratio"),
+    *("demands", "weights", "capacities", "max_tasks", "min_tasks", "released", "tasks", "machines", "running"),
+    *("machine_counts", "contributions", "max_vms", "tolerance", "placement", "progress", "engine", "ratio"),
 }
 
 
@@ -95,6 +95,7 @@ TABLE has a header and a line for each user, or for each user and period:
   period       also day, date, ...: numbers, dates, or names as they come
   weight       entitlement; with arrivals what a user brings (no column: equal)
   max_tasks    also tasks: how many it has (empty cell, no column: any number)
+  min_tasks    drf: how many it has before the others rise (no column: none)
   running      how many of its tasks run now, for --against now
   released     cbdrf: part of its grant that it releases (no column: 1)
   others       resource per task, one column a resource
@@ -112,7 +113,6 @@ mechanisms:
 {rules}""",
         """fairbook allocate teams.csv --capacity cpu=400 memory=1600 gpu=16 --explain
 fairbook allocate teams.csv --machines nodes.csv --placement --against gdrf
-fairbook allocate days.csv --machines nodes.csv --set unserved=waits
 fairbook allocate requests.csv --clusters clusters.csv --method greedy
 kubectl get nodes,pods -A -o json | fairbook allocate -
 squeue --json | fairbook allocate - --machines nodes.json  # sinfo --json""",
@@ -148,7 +148,7 @@ squeue --json | fairbook allocate - --machines nodes.json  # sinfo --json""",
         help="set an argument of the mechanism; `--set x` lists them",
     )
     add("--whole", action="store_true", dest="whole_tasks", help="whole tasks, by the rule or else rounded down")
-    add("--users", metavar="FILE", help="weights and bounds of an export's users")
+    add("--users", metavar="FILE", help="weights, bounds and minima of an export's users")
     add("--all-nodes", action="store_true", help="count nodes closed to pods and jobs, too")
     add("--user-column", metavar="NAME", help="column, label of pods, or field of jobs")
     add("--placement", action="store_true", help="show whose tasks are on which machine")

@@ -196,6 +196,7 @@ _PERIODS = ("period", "phase", "step", "round", "date", "day", "hour", "week", "
 _MEANINGS = {
     "weights": ("weight",),
     "max_tasks": ("maxtask", "task"),
+    "min_tasks": ("mintask",),
     "released": ("released", "release"),
     "running": ("running",),
     "max_vms": ("maxvm",),
@@ -412,14 +413,18 @@ def _machines(source: str, frame: pd.DataFrame) -> Machines:
     return Machines(Table(source, frame), list(frame.index), [1] * len(frame), frame.to_numpy(), None, [])
 
 
+#: What another table may tell of the users of an export, and what holds of those who are not there.
+_TERMS = {"weights": 1.0, "max_tasks": math.inf, "min_tasks": 0.0}
+
+
 def _with_terms(users: Users, source: str, known: set[str]) -> Users:
-    """Give users the weights and the bounds that another table tells; ``known`` may ask for nothing now."""
+    """Give users the weights, bounds and minima that another table tells; ``known`` may ask for nothing now."""
     table = read_table(*read_content(source))
-    told = {name: column for name in ("weights", "max_tasks") if (column := table.called(_MEANINGS[name]))}
+    told = {name: column for name in _TERMS if (column := table.called(_MEANINGS[name]))}
     user = table.called(("user",))
     if user is None or not told or len(told) + 1 < len(table.cells.columns):
         found = ", ".join(map(shown, table.cells))
-        raise Refused(f"{source}: the columns must be user, and weight or max_tasks or both, got {found}")
+        raise Refused(f"{source}: the columns must be user, and some of weight, max_tasks and min_tasks, got {found}")
     names, cells, columns = table.names(user), users.table.cells.copy(), dict(users.columns)
     table.no_two(user, pd.Index(names))
     for row in [row for row, name in enumerate(names) if name not in known]:
@@ -429,14 +434,13 @@ def _with_terms(users: Users, source: str, known: set[str]) -> Users:
     if missing := [name for name in users.names if name not in names]:
         note(f"{source}: {len(missing)} users are not there, and have weight 1 and no other bound: {few(missing)}")
     for argument, column in told.items():
-        weighs = argument == "weights"
-        values = table.numbers(column, unbounded=not weighs)
-        for row in np.flatnonzero((values <= 0) if weighs else (values < 0))[:1].tolist():
-            rule = NO_WEIGHT if weighs else "must not be negative"
+        values = table.numbers(column, unbounded=argument == "max_tasks")
+        rule, bad = (NO_WEIGHT, values <= 0) if argument == "weights" else ("must not be negative", values < 0)
+        for row in np.flatnonzero(bad)[:1].tolist():
             raise Refused(f"{table.at(row, column)}: {rule}, got {values.iloc[row]}")
-        values = values.set_axis(names).reindex(users.names, fill_value=1.0 if weighs else math.inf)
-        if not weighs:
+        values = values.set_axis(names).reindex(users.names, fill_value=_TERMS[argument])
+        if argument == "max_tasks":
             values = np.minimum(values, users.spread(columns[argument], 0.0))
-        columns[argument] = _free(column, cells[users.resources]) if weighs else columns[argument]
+        columns.setdefault(argument, _free(column, cells[users.resources]))
         cells[columns[argument]] = values.map(str).to_numpy()
     return users._replace(table=users.table._replace(cells=cells), columns=columns)

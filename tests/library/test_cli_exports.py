@@ -428,7 +428,8 @@ def test_weights_and_bounds_for_an_export(tmp_path: Path) -> None:
     # volcano-sh/volcano#1619, kubernetes-sigs/kueue: weights of queues
     for text, tasks in {
         "user,weight\na,2\nb,1\nc,1\n": [6, 3, 3], "weight,user,max_tasks\n2,a,3\n1,b,\n": [3, 4.5, 4.5],
-        "User,Max Tasks\nc,2\nidle,1\n": [5, 5, 2],
+        "user,min_tasks\na,8\n": [8, 2, 2], "user,min_tasks,weight\na,99,2\n": [12, 0, 0],
+        "user,min_tasks,max_tasks\na,8,2\nb,0,inf\n": [2, 5, 5], "User,Max Tasks\nc,2\nidle,1\n": [5, 5, 2],
     }.items():  # fmt: skip
         told = everything(tmp_path, source, "--users", written(tmp_path, text, "terms.csv"))
         assert [one["tasks"] for one in told["users"]] == tasks
@@ -441,7 +442,7 @@ def test_weights_and_bounds_for_an_export(tmp_path: Path) -> None:
     ("user,weight\na,0\n", "terms.csv, line 2, column 'weight': must be positive; a weight of 0 is no share"),
     ("user,max_tasks\na,-1\n", "terms.csv, line 2, column 'max_tasks': must not be negative, got -1.0"),
     ("user,weight\na,1\na,2\n", "terms.csv, line 3, column 'user': 'a' stands in"),
-    ("user,wieght\na,1\n", "the columns must be user, and weight or max_tasks or both, got 'user', 'wieght'"),
+    ("user,wieght\na,1\n", "must be user, and some of weight, max_tasks and min_tasks, got 'user', 'wieght'"),
     ("user,weight,cpu\na,1,1\n", "got 'user', 'weight', 'cpu'"),
 ])  # fmt: skip
 def test_terms_that_do_not_fit(text: str, said: str, tmp_path: Path) -> None:

@@ -210,6 +210,8 @@ BAD: list[tuple[Case, str, str, str]] = [
         ("user,cpu,memory,weight\na,1,1,\n", "line 2, column 'weight': the number is missing"),
         ("user,cpu,memory,weight\na,1,1,-1\n", "column 'weight': must be positive"),
         ("user,cpu,memory,max_tasks\na,1,1,-1\n", "column 'max_tasks': must not be negative"),
+        ("user,cpu,memory,min_tasks\na,1,1,-1\n", "column 'min_tasks': must not be negative"),
+        ("user,cpu,memory,min_tasks\na,1,1,1\nb,1,3,6\n", "min_tasks must fit the pool, which has 18 of memory"),
         ("user,cpu,memory,Tasks\na,1,1,nan\n", "column 'Tasks': the number is missing"),
         (f"user,cpu,memory\nann,{'1' * 100_000}x,1\n", "line 2, column 'cpu'"),
     )),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import linprog
 
 import fairbook as fb
 from book.common.oracle_drf import exact_tasks
@@ -82,6 +83,89 @@ def test_weights_per_resource() -> None:
     assert close(allocation.tasks, rate * level)
     assert close(allocation.levels, [level, level])
     assert allocation.violations() == []
+
+
+# ------------------------------------------------------------------------------------------------- minima
+
+#: One resource: how much there is, minima, bounds, weights, how minima count, and the shares that others' tests expect.
+#: YARN: TestComputeFairShares, testMinShares and testWeightedSharingWithMinShares (github.com/apache/hadoop, 0f809af6).
+#: KAI: resource_division_test.go, two queues (github.com/kai-scheduler/KAI-Scheduler, 27a76bdc); its 11 GPUs for two
+#: equal queues become 6 and 5, for it hands out whole ones.
+OF_OTHERS: list[tuple[float, list[float], Any, list[float], str, list[float]]] = [
+    (40, [20, 18, 0, 2], None, [1, 1, 1, 1], "counted", [20, 18, 0, 2]),
+    (45, [20, 0, 5, 15], None, [2, 1, 1, 0.5], "counted", [20, 5, 5, 15]),
+    (15, [2, 2], [6, 6], [2, 2], "apart", [6, 6]),
+    (12, [2, 2], [6, 6], [2, 2], "apart", [6, 6]),
+    (8, [2, 2], [6, 6], [1, 3], "apart", [3, 5]),
+    (12, [2, 2], [5, 6], [2, 2], "apart", [5, 6]),
+    (4, [2, 2], [6, 6], [2, 2], "apart", [2, 2]),
+    (7, [3], [5], [1], "apart", [5]),
+    (3, [3], [2], [1], "apart", [2]),  # of a minimum above the bound so much
+]
+
+
+@pytest.mark.parametrize("engine", ["fast", "plain"])
+@pytest.mark.parametrize(("pool", "least", "most", "weights", "floor", "shares"), OF_OTHERS)
+def test_minima_as_in_production_schedulers(
+    pool: float, least: Any, most: Any, weights: Any, floor: Any, shares: list[float], engine: Any
+) -> None:
+    given_ = {"weights": weights, "capacities": [pool], "min_tasks": least, "max_tasks": most, "floor": floor}
+    allocation = fb.drf(np.ones((len(least), 1)), **given_, engine=engine)
+    assert close(allocation.tasks, shares)
+    assert allocation.violations() == []
+    said = allocation.explain(0)
+    assert "own bound" in said or (f"its minimum is {least[0]:g}, and" in said and "more than their minimum" in said)
+
+
+@pytest.mark.parametrize("floor", ["counted", "apart"])
+def test_minima_and_linear_programs(floor: Any) -> None:
+    rng = np.random.default_rng(50)
+    for _ in range(30):
+        n, m = int(rng.integers(2, 5)), int(rng.integers(1, 4))
+        demands, weights = rng.integers(1, 5, (n, m)).astype(float), rng.integers(1, 4, n).astype(float)
+        pool = rng.integers(9, 30, m).astype(float)
+        least = fb.drf(demands, capacities=pool).tasks * rng.choice([0, 0.5, 0.9], n)
+        found = fb.drf(demands, weights=weights, capacities=pool, min_tasks=least, floor=floor)
+        program = leximin_tasks(demands, weights / (demands / pool).max(axis=1), pool, least, floor == "counted")
+        assert np.allclose(found.tasks, program, rtol=1e-6, atol=1e-6)
+
+
+def leximin_tasks(demands: Any, rate: Any, pool: Any, least: Any, counted: bool) -> Any:
+    """Raise the lowest level of those who may still rise as far as it goes, time and again: tasks from ``least`` on."""
+    n, floors, free = len(rate), least.copy(), np.arange(len(rate))
+    base = 0 * least if counted else least
+
+    def most(of: int, rows: Any, right: Any) -> Any:
+        bounds = [*((low, None) for low in floors), (0, None)]
+        rows = np.vstack([np.c_[demands.T, 0 * pool], rows])
+        return linprog(-np.eye(n + 1)[of], rows, np.append(pool * (1 + 1e-9), right), bounds=bounds).x[of]
+
+    while len(free):
+        above = np.c_[-np.eye(n), rate][free]
+        floors[free] = np.maximum(floors, base + most(n, above, -base[free]) * (1 - 1e-8) * rate)[free]
+        free = np.array([i for i in free if most(i, above[:0], []) > floors[i] * (1 + 1e-5) + 1e-6], dtype=int)
+    return floors
+
+
+@pytest.mark.parametrize("engine", ["fast", "plain"])
+def test_minima_that_do_not_fit_and_those_that_just_do(engine: Any) -> None:
+    demands = pd.DataFrame([[1.0, 0.0], [1.0, 4.0], [0.0, 1.0]], ["a", "b", "c"], ["gpu", "cpu"])
+    given_: Any = {"capacities": {"gpu": 4, "cpu": 9}, "engine": engine}
+    rule = r"^min_tasks must fit the pool, which has 9 of cpu, got 9\.2$"
+    with pytest.raises(fb.InvalidInput, match=rule):
+        fb.drf(demands, min_tasks={"a": 1, "b": 2, "c": 1.2}, **given_)
+    few = {"a": 9, "b": 9, "c": 1}
+    assert fb.drf(demands, min_tasks={"a": 1, "b": 2, "c": 1.2}, max_tasks=few, **given_).use[1] == 9
+    # thirds and tenths fill the pool, as people write them: nothing is left, and nobody has more than that
+    for least in ([1 / 3, 1 / 3, 1 / 3, 0], [0.1, 0.2, 0.7, 0], [0.7, 0.1, 0.2, 0]):
+        full = fb.drf(np.ones((4, 1)), min_tasks=least, engine=engine)
+        assert (full.tasks.tolist(), full.bottlenecks.tolist(), full.violations()) == (least, [0] * 4, [])
+    # what large minima leave is a small difference, and somebody lives on it
+    for floor in ("counted", "apart"):
+        little = fb.drf([[1], [1], [3]], capacities=[1], min_tasks=[1 - 2**-35, 0, 0], floor=floor, engine=engine)
+        assert close(little.tasks[2] * 3, 2**-35 / (2 if floor == "counted" else 3), 1e-9)
+        assert little.violations() == []
+        assert replace(little, tasks=little.tasks * [1, 1, 1 + 1e-6]).violations() != []
 
 
 # ------------------------------------------------------------------------------------- where others break

@@ -33,7 +33,14 @@ class Judged(NamedTuple):
 
 #: Who judges what.
 TABLE: dict[str, Judged] = {
-    "drf": Judged(pool.drf, {"weights": ("equal", "by user", "by resource"), "min_tasks": (None, "some"), "floor": ("counted", "apart")}),
+    "drf": Judged(
+        pool.drf,
+        {
+            "weights": ("equal", "by user", "by resource"),
+            "min_tasks": (None, "some"),
+            "floor": ("counted", "apart"),
+        },
+    ),
     "drf_by_task": Judged(pool.drf_by_task, {"stuck": ("skip", "stop"), "running": (None, "some")}),
     "sequential_minmax": Judged(pool.sequential_minmax, {"ties": ("first", "last")}),
     "dmfa_srq": Judged(pool.dmfa_srq),

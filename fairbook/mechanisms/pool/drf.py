@@ -161,7 +161,8 @@ def as_min_tasks(min_tasks: Any, named: Named, pool: FloatArray, bounds: FloatAr
     left = np.where(abs(left) <= FITS * pool, 0.0, left)
     for j in np.flatnonzero(left < 0)[:1].tolist():
         name = called(labels_or_positions(named.resources, len(pool))[j], "resource")
-        raise InvalidInput("min_tasks", f"must fit the pool, which has {pool[j]:.6g} of {name}", float(pool[j] - left[j]))
+        rule = f"must fit the pool, which has {pool[j]:.6g} of {name}"
+        raise InvalidInput("min_tasks", rule, float(pool[j] - left[j]))
     return values, left
 
 
