@@ -29,45 +29,45 @@ MOST_SHARED = 2**25  # kinds times machines
 
 
 class Types(NamedTuple):
-    """Groups of machines, and how well they suit users. Comments follow."""
+    """Groups of machines, and how well they suit users."""
 
+    #: Group of each machine, shape (N,).
     group: NDArray[np.int64]
-    # ^ Group of each machine, shape (N,).
+    #: How well a group suits a user, 0 best, shape (n, groups).
     level: NDArray[np.int64]
-    # ^ How well a group suits a user, 0 best, shape (n, groups).
+    #: From this level on a group does not suit at all.
     levels: int
-    # ^ From this level on a group does not suit at all.
 
 
 class Fairness(NamedTuple):
-    """What the keys are made of: (8) of the GDRF paper. Comments follow."""
+    """What the keys are made of: (8) of the GDRF paper."""
 
     dominant: NDArray[np.int64]
     totals: FloatArray
+    #: All resources of a machine together, shape (N,); infinite where all keys shall be equal.
     size: FloatArray
-    # ^ All resources of a machine together, shape (N,); infinite where all keys shall be equal.
+    #: Of each resource what is held by users whose dominant one it is, shape (N, m).
     stakes: FloatArray
-    # ^ Of each resource what is held by users whose dominant one it is, shape (N, m).
+    #: Key of an empty machine.
     empty: float
-    # ^ Key of an empty machine.
+    #: Whether the task at hand counts.
     after: bool
-    # ^ Whether the task at hand counts.
+    #: Zeros, shape (m,).
     nothing: FloatArray
-    # ^ Zeros, shape (m,).
 
 
 class Tree(NamedTuple):
-    """Tournaments of G groups of machines. Comments follow."""
+    """Tournaments of G groups of machines."""
 
+    #: Node of each machine, shape (N,).
     leaf: NDArray[np.int64]
-    # ^ Node of each machine, shape (N,).
+    #: Keys by kind, then the room, of each node, shape (G, 2 leaves, kinds + m).
     tree: FloatArray
-    # ^ Keys by kind, then the room, of each node, shape (G, 2 leaves, kinds + m).
+    #: The lowest machine below each node, shape (G, 2 leaves).
     lowest: NDArray[np.int64]
-    # ^ The lowest machine below each node, shape (G, 2 leaves).
     needs: FloatArray
+    #: What the least demanding user of each kind needs, and the kind of each user.
     kinds: NDArray[np.int64]
-    # ^ What the least demanding user of each kind needs, and the kind of each user.
     stack: NDArray[np.int64]
 
 

@@ -33,34 +33,34 @@ S = 64  # machines of a block
 
 
 class Machines(NamedTuple):
-    """N machines with what is free on them, m resources, in B blocks of S; L resources lead. Comments follow."""
+    """N machines with what is free on them, m resources, in B blocks of S; L resources lead."""
 
+    #: What is free, shape (N, m).
     free: FloatArray
-    # ^ What is free, shape (N, m).
+    #: The largest task that fits, shape (N, m).
     room: FloatArray
-    # ^ The largest task that fits, shape (N, m).
+    #: The least that a task needs of each resource, shape (m,): a machine with less room is full.
     least: FloatArray
-    # ^ The least that a task needs of each resource, shape (m,): a machine with less room is full.
+    #: The resources by which ratios are taken, shape (L,).
     leads: NDArray[np.int64]
-    # ^ The resources by which ratios are taken, shape (L,).
+    #: Factors that make ratios comparable, shape (L, m).
     unit: FloatArray
-    # ^ Factors that make ratios comparable, shape (L, m).
+    #: DISTANCE or ENTROPY.
     kind: int
-    # ^ DISTANCE or ENTROPY.
+    #: A column for each machine, in order of their places, shape (m + W, N): room, then the ratios by each lead
+    #:   (DISTANCE) or the logarithms of the parts of the mix (ENTROPY).
     seen: FloatArray
-    # ^ A column for each machine, in order of their places, shape (m + W, N): room, then the ratios by each lead
-    #   (DISTANCE) or the logarithms of the parts of the mix (ENTROPY).
     low: FloatArray
+    #: The least and the largest of these in each block, shape (m + W, B).
     high: FloatArray
-    # ^ The least and the largest of these in each block, shape (m + W, B).
     number: NDArray[np.int64]
+    #: The machine at each place, ascending within a block, and the place of each machine, shape (N,).
     place: NDArray[np.int64]
-    # ^ The machine at each place, ascending within a block, and the place of each machine, shape (N,).
+    #: Looks in vain since all was sorted, and machines in blocks, shape (2,).
     work: NDArray[np.int64]
-    # ^ Looks in vain since all was sorted, and machines in blocks, shape (2,).
     bounds: FloatArray
+    #: To work in: (B,), (S,).
     far: FloatArray
-    # ^ To work in: (B,), (S,).
 
 
 def as_machines(

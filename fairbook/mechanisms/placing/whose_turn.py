@@ -24,27 +24,27 @@ PLACED, AT, STOP = 0, 1, 2
 
 
 class Turns(NamedTuple):
-    """Users in order of rank, and the tasks placed so far. Comments follow."""
+    """Users in order of rank, and the tasks placed so far."""
 
     numbers: NDArray[np.int64]
     bounds: NDArray[np.int64]
+    #: What one slot counts.
     unit: FloatArray
-    # ^ What one slot counts.
     per_round: int
+    #: Infinite for who wants no more slots or has left, shape (s,), s a power of two.
     held: FloatArray
-    # ^ Infinite for who wants no more slots or has left, shape (s,), s a power of two.
+    #: The tournament, users themselves from s on, shape (2 s,).
     winners: NDArray[np.int64]
-    # ^ The tournament, users themselves from s on, shape (2 s,).
     slots: NDArray[np.int64]
+    #: Slots of the round that are not served yet.
     grants: NDArray[np.int64]
-    # ^ Slots of the round that are not served yet.
     demands: FloatArray
     limit: FloatArray
+    #: What a machine may hold, and what it holds, shape (N, m).
     used: FloatArray
-    # ^ What a machine may hold, and what it holds, shape (N, m).
     users: NDArray[np.int32]
+    #: User and machine of each task placed.
     machines: NDArray[np.int32]
-    # ^ User and machine of each task placed.
 
 
 def tasks_to_come(turns: Turns, *_: Any) -> float:

@@ -24,39 +24,39 @@ BLOCK = 1 << 13
 
 
 class Users(NamedTuple):
-    """Accounts and queues of n users, m resources. Comments follow."""
+    """Accounts and queues of n users, m resources."""
 
+    #: By all groups of tasks before the one being served, (n, m).
     used: FloatArray
-    # ^ By all groups of tasks before the one being served, (n, m).
+    #: With what has run of that group, (n, m).
     now: FloatArray
-    # ^ With what has run of that group, (n, m).
     owned: FloatArray
+    #: G, (n,), before that group.
     level: FloatArray
-    # ^ G, (n,), before that group.
+    #: G of what is no longer counted.
     past: FloatArray
-    # ^ G of what is no longer counted.
+    #: The period that submitted the group being served.
     head: NDArray[np.int64]
-    # ^ The period that submitted the group being served.
+    #: Whether the next five are those of that group.
     ready: NDArray[np.bool_]
-    # ^ Whether the next five are those of that group.
+    #: One task of it, (n, m).
     need: FloatArray
-    # ^ One task of it, (n, m).
+    #: The same by its entry for the first resource that it needs.
     shape: FloatArray
-    # ^ The same by its entry for the first resource that it needs.
+    #: Place of that resource among all that lead.
     lead: NDArray[np.int64]
-    # ^ Place of that resource among all that lead.
+    #: What one task of it adds to G.
     rise: FloatArray
-    # ^ What one task of it adds to G.
+    #: Tasks of it run in this period.
     run: FloatArray
-    # ^ Tasks of it run in this period.
+    #: Tasks left of it.
     rest: FloatArray
-    # ^ Tasks left of it.
+    #: Tasks left of all groups.
     held: FloatArray
-    # ^ Tasks left of all groups.
+    #: By which users stand in the tournament, infinite for who does not, (s,).
     key: FloatArray
-    # ^ By which users stand in the tournament, infinite for who does not, (s,).
+    #: Winners, the places themselves from s on, (2 s,); s a power of two.
     tree: NDArray[np.int64]
-    # ^ Winners, the places themselves from s on, (2 s,); s a power of two.
 
 
 def as_users(n: int, m: int) -> Users:
