@@ -19,7 +19,7 @@ from book.common.search import lie_gain, lowest, minimise_margin, search_instanc
 from book.common.shrinking import shrink
 from fairbook.mechanisms.readings import Grant
 from fairbook.model.allocation import Allocation
-from fairbook.properties.finding import RTOL
+from fairbook.model.inputs import RTOL
 from fairbook.properties.lies import Lie
 from fairbook.properties.static import envy_freeness, pareto_optimality, sharing_incentive
 

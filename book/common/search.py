@@ -16,8 +16,8 @@ import numpy as np
 
 from book.common.instances import Instance, Sampler, move, sampler
 from fairbook.errors import InvalidInput
-from fairbook.model.inputs import as_whole
-from fairbook.properties.finding import RTOL, Finding, Number, show
+from fairbook.model.inputs import RTOL, as_whole
+from fairbook.properties.finding import Finding, Number, show
 from fairbook.properties.lies import Lie, Mechanism, best_lie
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairbook.model.inputs import FITS, IDLE, NOTHING, OWN, FloatArray, Names, as_tolerance
+from fairbook.model.inputs import FITS, IDLE, NOTHING, OWN, RTOL, FloatArray, Names, as_tolerance
 from fairbook.model.result import Result, called, labelled, unsound, use_columns
 
 __all__ = ["Allocation", "used_up"]
@@ -188,7 +188,7 @@ class Allocation(Result):
         """What an empty list of ``violations()`` says."""
         return _SAYS[self.rule]
 
-    def violations(self, rtol: float = 1e-9) -> list[str]:
+    def violations(self, rtol: float = RTOL) -> list[str]:
         """List every way in which this allocation breaks what its rule promises; ``certificate`` says what that is.
 
         Uses nothing but the numbers stored here, so it judges any code that made them. An allocation is

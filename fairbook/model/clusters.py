@@ -18,13 +18,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.model.inputs import (
+    RTOL,
+    WHOLE,
     FloatArray,
     IntArray,
     Names,
     as_number,
     as_tolerance,
 )
-from fairbook.model.requests import RTOL, SPANS, TURNED_AWAY, WHOLE, Requests, as_requests
+from fairbook.model.requests import SPANS, TURNED_AWAY, Requests, as_requests
 from fairbook.model.result import Result, called, labelled, position, unsound
 from fairbook.model.sharing import share_each, share_out
 

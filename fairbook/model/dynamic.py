@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairbook.kernels import kernel
 from fairbook.model.allocation import Allocation, used_up
 from fairbook.model.exact import by_rule
-from fairbook.model.inputs import FloatArray, Names, as_tolerance, as_whole
+from fairbook.model.inputs import RTOL, FloatArray, Names, as_tolerance, as_whole
 from fairbook.model.result import Result, called, labelled, unsound, use_columns
 
 __all__ = ["DynamicAllocation"]
@@ -209,7 +209,7 @@ class DynamicAllocation(Result):
 
     certificate = "proved: after each arrival everything fits, and the lowest level is as high as can be"
 
-    def violations(self, rtol: float = 1e-9) -> list[str]:
+    def violations(self, rtol: float = RTOL) -> list[str]:
         """List every way in which one of the allocations is not the optimum of (4), given the one before.
 
         At each arrival the pool must hold what all have, and the binding resource must be used up and needed by someone

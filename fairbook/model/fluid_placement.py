@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fairbook.model.inputs import (
+    SOLVER,
     FloatArray,
     IntArray,
     as_tolerance,
@@ -21,9 +22,6 @@ from fairbook.model.placement import (
     _Placed,
 )
 from fairbook.model.result import called, labelled, unsound
-
-#: Fractions of tasks come from a linear programme, whose solver is as precise as this.
-FLUID_RTOL = 1e-7
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,9 +93,9 @@ class FluidPlacement(_Placed):
         i = self._row(user)
         need, capacity = self.cell.demands[i] > 0, self.cell.class_capacities
         able = np.asarray((capacity[:, need] > 0).all(axis=1))
-        full = need & able[:, None] & np.asarray(self.class_use >= capacity * (1 - FLUID_RTOL))
+        full = need & able[:, None] & np.asarray(self.class_use >= capacity * (1 - SOLVER))
         has = f"{called(user)} runs {self.tasks[i]:.6g} tasks at level {self.levels[i]:.6g} (share divided by weight)"
-        if self.tasks[i] >= self.cell.max_tasks[i] * (1 - FLUID_RTOL):
+        if self.tasks[i] >= self.cell.max_tasks[i] * (1 - SOLVER):
             return f"{has}: all that it asked for."
         if not able.any():
             return f"{has}: no class of machines has all the resources that it needs."
@@ -113,7 +111,7 @@ class FluidPlacement(_Placed):
 
     certificate = "proved: everything fits, and the levels are max-min fair"
 
-    def violations(self, rtol: float = FLUID_RTOL) -> list[str]:
+    def violations(self, rtol: float = SOLVER) -> list[str]:
         """List every way in which this is not the max-min fair placement in fractions; an empty list proves that it is.
 
         In each turn prices of resources say what a task costs where it is cheapest. All that is bought then costs what

@@ -26,10 +26,21 @@ __all__ = ["LARGEST", "SMALLEST", "as_capacities", "as_demands", "as_max_tasks",
 SMALLEST, LARGEST = 1e-75, 1e75
 #: Users whose parts of a resource, at one level, are further apart are not told apart by doubles.
 FAR_APART = 1e8
+
+# All tolerances that several modules share, relative; on fractions each is zero. Those of one solver stand beside it.
 #: A whole task, or an item, fits if it overdraws nothing by more than this part of it: ten tenths fill a unit.
 FITS = 1e-12
 #: Levels, shares and other quotients closer than this, relatively, are tied: three tenths and the double 0.3 are.
 TIED = 1e-12
+#: Where divisible tasks or machines are poured, a resource or a user of which less than this part is left is used up.
+LEFT = 1e-13
+#: Virtual machines are whole up to this part of one: (1 - 0.9) 30 is 3, though floats make it a little more.
+WHOLE = 1e-9
+#: Results are compared and judged with this.
+RTOL = 1e-9
+#: What a solver of linear programmes gives is as precise as this.
+SOLVER = 1e-7
+
 #: What stops a user where no resource does: its own bound (tasks, claim, cap, credit); nothing, or no resource of the
 #: pool as a whole (there is room, but on no machine); that it is not there, or has no tasks; what is not known yet.
 OWN, NOTHING, IDLE, UNSET = -1, -2, -3, -4

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from fairbook.errors import InvalidInput
 from fairbook.model.inputs import (
     FITS,
+    RTOL,
     FloatArray,
     IntArray,
     Named,
@@ -371,7 +372,7 @@ class Placement(_Placed):
         room = ", and no machine has room for another that somebody wants" if self.full else ""
         return f"consistent: whole tasks fit on their machines{room}; whose turn it was is not checked"
 
-    def violations(self, rtol: float = 1e-9) -> list[str]:
+    def violations(self, rtol: float = RTOL) -> list[str]:
         """List every way in which this placement breaks what it promises; empty means that it keeps its promises.
 
         Uses the demands, the machines and the list of tasks only. Cost O(P m + n N m).

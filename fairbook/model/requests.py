@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.model.inputs import (
+    RTOL,
+    WHOLE,
     FloatArray,
     Names,
     as_floats,
@@ -27,6 +29,11 @@ from fairbook.model.inputs import (
 from fairbook.model.names import in_pandas, labels_of
 from fairbook.model.result import labels_or_positions
 from fairbook.model.sharing import share_out
+
+#: In place of a cluster: the user is on none, or on several.
+TURNED_AWAY, SPANS = -1, -2
+
+MOST_VMS = 10**9
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,18 +176,3 @@ def as_requests(max_vms: Any, tolerance: Any, capacities: Any, whole: bool = Tru
     if not (room > 0).any():
         raise InvalidInput("capacities", "must hold at least one VM somewhere", np.asarray(room).tolist())
     return Requests(wanted, part, room, whole, users, clusters)
-
-
-#: In place of a cluster: the user is on none, or on several.
-TURNED_AWAY, SPANS = -1, -2
-
-
-#: VMs are whole up to this part of one: (1 - 0.9) 30 is 3, though floats make it a little more.
-WHOLE = 1e-9
-
-
-#: Fractions and capacities are compared with this tolerance where VMs are not whole.
-RTOL = 1e-9
-
-
-MOST_VMS = 10**9

@@ -12,12 +12,9 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.model.dynamic import DynamicAllocation
-from fairbook.model.inputs import FloatArray, Names
+from fairbook.model.inputs import RTOL, FloatArray, Names
 
 __all__ = ["Finding", "Trajectory", "show"]
-
-#: Relative tolerance of every check on floats. Checks on fractions are exact.
-RTOL = 1e-9
 
 Number = float | Fraction
 

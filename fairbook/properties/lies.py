@@ -11,8 +11,8 @@ from numpy.random import Generator
 from fairbook.errors import InvalidInput
 from fairbook.model.allocation import Allocation
 from fairbook.model.dynamic import DynamicAllocation
-from fairbook.model.inputs import Array, as_demands, as_weights, as_whole
-from fairbook.properties.finding import RTOL, Finding
+from fairbook.model.inputs import RTOL, Array, as_demands, as_weights, as_whole
+from fairbook.properties.finding import Finding
 
 __all__ = ["claimed_tasks", "strategy_proofness", "true_tasks"]
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from fairbook.mechanisms.clusters.packing import Packing, pack
 from fairbook.model.clusters import IntArray
-from fairbook.model.requests import TURNED_AWAY, WHOLE, Requests
+from fairbook.model.inputs import WHOLE
+from fairbook.model.requests import TURNED_AWAY, Requests
 from fairbook.model.sharing import share_each, share_out
 
 _EXACTLY, _ROUGHLY = 1e-10, 1e-5  # parts of the bound to which a fraction is found, and if searches give up

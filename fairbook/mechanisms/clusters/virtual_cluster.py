@@ -44,9 +44,9 @@ from fairbook.mechanisms.clusters.packing import pack
 from fairbook.mechanisms.readings import Engine, Fit, General, Load
 from fairbook.model.clusters import IntArray, VirtualClusters
 from fairbook.model.exact import fractions
-from fairbook.model.inputs import FITS, as_whole, check_switch
+from fairbook.model.inputs import FITS, LEFT, RTOL, as_whole, check_switch
 from fairbook.model.instance import checks_choices
-from fairbook.model.requests import RTOL, SPANS, TURNED_AWAY, Requests, as_requests
+from fairbook.model.requests import SPANS, TURNED_AWAY, Requests, as_requests
 from fairbook.model.sharing import share_out
 
 __all__ = ["METHODS", "virtual_cluster", "virtual_cluster_rule"]
@@ -55,7 +55,6 @@ Method = Literal["relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector
 #: Ways to choose a cluster for each user.
 METHODS: tuple[str, ...] = get_args(Method)
 
-_ROUNDING = 1e-13  # part of a cluster or of a user that is nothing, where VMs are not whole
 _FEW_PAIRS = 100_000  # of users and clusters; where there are more, packing has come out ahead of the lists each time
 _PLACEMENTS = 100_000  # of users on clusters, more of which the plain rule does not try
 
@@ -321,7 +320,7 @@ def spanning(asked: Requests) -> Pieces:
     order, total = np.argsort(asked.minimum, kind="stable"), asked.capacities.sum()
     users = np.sort(order[asked.fits(np.cumsum(asked.minimum[order]), total)])
     vms = share_out(asked.minimum[users], asked.max_vms[users], total, asked.whole)
-    rounding = _ROUNDING if vms.dtype == float else 0
+    rounding = LEFT if vms.dtype == float else 0
     return cut(users.tolist(), vms.tolist(), asked.capacities.tolist(), rounding)
 
 

@@ -19,6 +19,7 @@ from fairbook.model.inputs import (
     IDLE,
     NOTHING,
     OWN,
+    RTOL,
     FloatArray,
     Names,
     as_tolerance,
@@ -153,7 +154,7 @@ class CreditRun(PhasedRun):
 
     certificate = "proved: credits follow from what was released, pools from what is held, and the grants from both"
 
-    def violations(self, rtol: float = 1e-9) -> list[str]:
+    def violations(self, rtol: float = RTOL) -> list[str]:
         """List every way in which the stored numbers break the rule; empty proves the run right, by its numbers alone.
 
         Each number follows from those stored of its phase and of the one before: the credits from the release ratios,
@@ -292,7 +293,7 @@ class Grants(Allocation):
 
     certificate = "proved: grants are what the credit factors make of DRF amounts, which are max-min fair"
 
-    def violations(self, rtol: float = 1e-9) -> list[str]:
+    def violations(self, rtol: float = RTOL) -> list[str]:
         """List each grant, DRF amount and bottleneck that does not follow from demands, pool and credit factors.
 
         Uses the numbers alone, without the code that made them. Cost O(n m).

@@ -36,6 +36,7 @@ from fairbook.model.exact import fractions
 from fairbook.model.inputs import (
     FAR_APART,
     LARGEST,
+    LEFT,
     OWN,
     Array,
     FloatArray,
@@ -58,9 +59,6 @@ from fairbook.model.names import in_pandas
 __all__ = ["karma", "karma_phase", "karma_rule"]
 
 
-#: Parts of the pool, and levels, that rounding does not tell apart.
-NEAR = 1e-13
-
 # ---------------------------------------------------------------------------------------------------- the rule
 
 
@@ -80,7 +78,7 @@ def run_phases(
     donated = alpha / n - guaranteed
     # added up from parts that are not negative: 1 minus the use would keep rounding errors
     left = (alpha - np.minimum(bounds * n, alpha)[..., None] * need + (1 - alpha)).sum(axis=1) / n
-    wanted, near = bounds - guaranteed, 0 if need.dtype == object else NEAR
+    wanted, near = bounds - guaranteed, 0 if need.dtype == object else LEFT
     history, lent, paid, ends = lend(need, wanted, donated, left, credit, free, near)
     before, credit = history[:-1], history[-1]
     most = affordable(claims, largest, before + free, alpha)

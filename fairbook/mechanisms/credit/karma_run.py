@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fairbook.model.allocation import Allocation
 from fairbook.model.inputs import (
     OWN,
+    RTOL,
     Array,
     FloatArray,
     Names,
@@ -140,7 +141,7 @@ class KarmaRun(PhasedRun):
 
     certificate = "proved: in each phase the richest borrow first and the poorest earn first; credits follow from that"
 
-    def violations(self, rtol: float = 1e-9) -> list[str]:
+    def violations(self, rtol: float = RTOL) -> list[str]:
         """List every way in which the stored numbers break the rule; empty proves the run right, by its numbers alone.
 
         One phase is right exactly if everyone holds min(guarantee, claim) for nothing, and every borrower is at its

@@ -8,10 +8,6 @@ import numpy as np
 
 from fairbook.model.inputs import IDLE, OWN
 
-#: What is left of a resource of the pool is none up to this part of it; a coefficient above 1 minus a hundredth of
-#: this is 1.
-NEAR = 1e-13
-
 
 class Accounts:
     """Accounts and queues of n users, m resources of the pool; T periods, each of which submits a group of tasks."""

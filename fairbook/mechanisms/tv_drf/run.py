@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.model.allocation import Allocation
-from fairbook.model.inputs import FITS, IDLE, NOTHING, OWN, FloatArray, Names, as_tolerance
+from fairbook.model.inputs import FITS, IDLE, NOTHING, OWN, RTOL, FloatArray, Names, as_tolerance
 from fairbook.model.phased import PhasedRun
 from fairbook.model.result import called, labels_or_positions, position, unsound
 
@@ -219,7 +219,7 @@ class TvDrfRun(PhasedRun):
 
     certificate = "consistent: all accounts follow from the tasks, which fit; the choice between users is not checked"
 
-    def violations(self, rtol: float = 1e-9) -> list[str]:
+    def violations(self, rtol: float = RTOL) -> list[str]:
         """List every way in which the stored numbers contradict the model; empty means that they do not.
 
         Capacity of each machine (of the pool, where fluid), bounds, queues, whole tasks, amounts and G from the tasks

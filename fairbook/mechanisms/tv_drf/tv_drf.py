@@ -8,14 +8,13 @@ import numpy as np
 
 from fairbook.mechanisms.placing.nearest_machine import DISTANCE, as_machines
 from fairbook.mechanisms.readings import Alone, Engine, TvMethod, Unserved
-from fairbook.mechanisms.tv_drf.accounts import NEAR
 from fairbook.mechanisms.tv_drf.alone import amounts_alone, coefficients
 from fairbook.mechanisms.tv_drf.case import as_case, check_fluid, check_whole
 from fairbook.mechanisms.tv_drf.rule import tv_drf_rule
 from fairbook.mechanisms.tv_drf.run import TvDrfRun
 from fairbook.mechanisms.tv_drf.whole import as_users, hand_out
 from fairbook.model.exact import fractions
-from fairbook.model.inputs import FITS, IDLE, LARGEST, check_switch
+from fairbook.model.inputs import FITS, IDLE, LARGEST, LEFT, check_switch
 from fairbook.model.instance import takes_instance
 
 __all__ = ["tv_drf"]
@@ -174,7 +173,7 @@ def by_period(case: dict[str, Any], exact: bool) -> dict[str, Any]:
             unserved="waits" if case["waits"] else "expires",
             weights=weights,
             memory=case["memory"],
-            near=FITS if whole else NEAR,
+            near=FITS if whole else LEFT,
         )
     names = "tasks", "cumulative_shares", "amounts", "alone", "unserved"
     found = {name: getattr(run, name).astype(float) for name in names} | {"bottlenecks": run.bottlenecks}
