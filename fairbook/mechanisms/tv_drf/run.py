@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -236,64 +237,77 @@ class TvDrfRun(PhasedRun):
         found = unsound(self)
         if found:
             return found
-
-        def check(right: NDArray[np.bool_], text: str) -> None:
-            """Comparisons say what is right, so that NaN is wrong."""
-            found.extend(f"{text} in period {t}" for t in np.flatnonzero(~right.reshape(len(self), -1).all(axis=1)))
-
-        def near(a: FloatArray, b: FloatArray, slop: Any = 0.0) -> NDArray[np.bool_]:
-            with np.errstate(invalid="ignore"):  # infinite less infinite
-                close: NDArray[np.bool_] = np.isfinite(b) & (np.abs(a - b) <= rtol * (1 + np.abs(b)) + slop)
-            return close | (a == b)
-
-        if not near(self.weights.sum(), np.array(1.0)):
+        if not _near(self.weights.sum(), np.array(1.0), rtol):
             found.append("weights do not sum to 1")
-        if not near(self.contributions.sum(axis=0), np.array(1.0), 1e-9).all():
+        if not _near(self.contributions.sum(axis=0), np.array(1.0), rtol, 1e-9).all():
             found.append("contributions do not sum to 1")
         if not (self.machines.sum(axis=0) > 0).all():
             return [*found, "there is nothing of some resource"]
-        total, whole = self.capacities, self.machine_use is not None
-        share, rate = self.amounts / total, self.demands / total
-        if self.machine_use is not None:
-            check(self.machine_use <= self.machines * (1 + rtol), "a machine is overdrawn")
-            check(self.tasks == np.floor(self.tasks), "some tasks are not whole")
-            check(near(self.machine_use.sum(axis=1) / total, share.sum(axis=1)), "machines and users do not add up")
-        if self.placement is not None:
-            check(self.placement.sum(axis=2) == self.tasks, "placements and tasks do not add up")
-            if self.machine_use is not None and not self.waits:
-                placed = np.einsum("tik,tij->tkj", self.placement.astype(float), rate)
-                check(near(placed, self.machine_use / total), "placements and machines do not add up")
-        check(share.sum(axis=1) <= 1 + rtol, "the pool is overdrawn")
         waited = np.zeros_like(self.tasks)
         if self.waits:
             waited[1:] = self.unserved[:-1]
         most = self.max_tasks + waited
         slight = rtol * (1 + np.where(np.isfinite(most), most, 0.0))
-        check((self.tasks >= 0) & (self.unserved >= -slight), "tasks or tasks left over are negative")
-        check(near(self.tasks + self.unserved, most, slight) & np.isfinite(self.tasks), "tasks do not add up")
+        for right, text in chain(
+            self._placed(rtol), self._accounted(rtol, most, slight), self._stopped(rtol, most, slight)
+        ):
+            at = np.flatnonzero(
+                ~right.reshape(len(self), -1).all(axis=1)
+            )  # what is right is said, so that NaN is wrong
+            found.extend(f"{text} in period {t}" for t in at)
+        return found
+
+    def _placed(self, rtol: float) -> Iterator[tuple[NDArray[np.bool_], str]]:
+        """Say of each period whether machines and the pool hold what is on them, and that this is all that ran."""
+        share = self.amounts / self.capacities
+        if self.machine_use is not None:
+            yield self.machine_use <= self.machines * (1 + rtol), "a machine is overdrawn"
+            yield self.tasks == np.floor(self.tasks), "some tasks are not whole"
+            on = self.machine_use.sum(axis=1) / self.capacities
+            yield _near(on, share.sum(axis=1), rtol), "machines and users do not add up"
+        if self.placement is not None:
+            yield self.placement.sum(axis=2) == self.tasks, "placements and tasks do not add up"
+            if self.machine_use is not None and not self.waits:
+                placed = np.einsum("tik,tij->tkj", self.placement.astype(float), self.demands / self.capacities)
+                yield _near(placed, self.machine_use / self.capacities, rtol), "placements and machines do not add up"
+        yield share.sum(axis=1) <= 1 + rtol, "the pool is overdrawn"
+
+    def _accounted(self, rtol: float, most: FloatArray, slight: FloatArray) -> Iterator[tuple[NDArray[np.bool_], str]]:
+        """Say of each period whether queues, amounts, G and beta follow from the tasks; of ``most`` that could run."""
+        whole, rate = self.machine_use is not None, self.demands / self.capacities
+        yield (self.tasks >= 0) & (self.unserved >= -slight), "tasks or tasks left over are negative"
+        added = _near(self.tasks + self.unserved, most, rtol, slight) & np.isfinite(self.tasks)
+        yield added, "tasks do not add up"
         size = np.concatenate([rate, rate.max(axis=2, keepdims=True) / self.weights[:, None]], axis=2)
         low, _ = self._in_order(size, -FITS * (not whole))
-        high, following = self._in_order(size, FITS * (not whole))
-        told = np.concatenate([np.cumsum(share, axis=0), self.cumulative_shares[:, :, None]], axis=2)
+        high, _ = self._in_order(size, FITS * (not whole))
+        used = np.cumsum(self.amounts / self.capacities, axis=0)
+        told = np.concatenate([used, self.cumulative_shares[:, :, None]], axis=2)
         right = (told >= low - rtol * (1 + low)) & (told <= high + rtol * (1 + high))
-        check(right[:, :, :-1], "amounts do not follow from the tasks")
-        check(right[:, :, -1], "G does not follow from the tasks")
+        yield right[:, :, :-1], "amounts do not follow from the tasks"
+        yield right[:, :, -1], "G does not follow from the tasks"
         own = amounts_alone(self.demands, self.max_tasks, self.machines, self.contributions, self.reading, self.waits)
-        check(np.abs(self.alone - own) <= rtol * total, "amounts alone do not follow from the queue and the own parts")
-        check(near(self.sharing_coefficients, shared_coefficients(self.amounts, self.alone)), "beta is wrong")
+        same = np.abs(self.alone - own) <= rtol * self.capacities
+        yield same, "amounts alone do not follow from the queue and the own parts"
         beta = self.sharing_coefficients
+        yield _near(beta, shared_coefficients(self.amounts, self.alone), rtol), "beta is wrong"
         if not whole and not self.memory:  # what was decided on: each period by itself
             beta = shared_coefficients(self.amounts, self.alone, False)
-        check(self.below_one == (beta < 1 - FITS).any(axis=1), "below_one is wrong")
+        yield self.below_one == (beta < 1 - FITS).any(axis=1), "below_one is wrong"
         if not whole and self.reading != "resources" and (self.memory or not self.waits):
             # then all can run what they would run alone, and alone they are in no other queue
-            check(beta >= 1 - rtol, "someone has less than it would have had alone")
-        stops = self.bottlenecks
+            yield beta >= 1 - rtol, "someone has less than it would have had alone"
+
+    def _stopped(self, rtol: float, most: FloatArray, slight: FloatArray) -> Iterator[tuple[NDArray[np.bool_], str]]:
+        """Say of each period whether that stops a user which is said to."""
+        stops, total, rate = self.bottlenecks, self.capacities, self.demands / self.capacities
+        share = self.amounts / total
+        _, following = self._in_order(rate, FITS * (self.machine_use is None))
         named, users = np.clip(stops, 0, len(total) - 1)[:, :, None], np.arange(len(self.weights))
-        check((stops >= IDLE) & (stops < len(total)), "some bottleneck does not exist")
-        check((stops == IDLE) == (most <= 0), "someone is wrongly said to have no tasks, or to have some")
-        check((stops != OWN) | (self.unserved <= slight), "someone has tasks left after all")
-        check((stops == IDLE) | (stops == OWN) | (self.unserved > 0), "someone is stopped without tasks left")
+        yield (stops >= IDLE) & (stops < len(total)), "some bottleneck does not exist"
+        yield (stops == IDLE) == (most <= 0), "someone is wrongly said to have no tasks, or to have some"
+        yield (stops != OWN) | (self.unserved <= slight), "someone has tasks left after all"
+        yield (stops == IDLE) | (stops == OWN) | (self.unserved > 0), "someone is stopped without tasks left"
         if self.machine_use is None:
             full = np.broadcast_to((share.sum(axis=1) >= 1 - rtol)[:, None], share.shape)
             needed = rate[following, users] > 0
@@ -301,18 +315,17 @@ class TvDrfRun(PhasedRun):
                 (full, "a resource is said to stop someone and is not used up"),
                 (needed, "a resource is said to stop someone whose next task does not need it"),
             ):
-                check((stops < 0) | np.take_along_axis(one, named, axis=2)[:, :, 0], text)
-            check(stops != NOTHING, "no machine is said to have room, and there is one pool")
-        else:
-            free = np.broadcast_to(((total - self.use) / total)[:, None], share.shape)
-            short = np.take_along_axis(rate[following, users] > free - rtol, named, axis=2)[:, :, 0]
-            check((stops < 0) | short, "a resource is said to stop someone and suffices")
-            room = (self.machines * (1 - rtol) - self.machine_use) / total
-            fits = np.zeros(stops.shape, dtype=np.bool_)
-            for t, i in np.argwhere((stops >= 0) | (stops == NOTHING)):
-                fits[t, i] = (rate[following[t, i], i] <= room[t]).all(axis=1).any()
-            check(~fits, "someone's next task fits on a machine")
-        return found
+                yield (stops < 0) | np.take_along_axis(one, named, axis=2)[:, :, 0], text
+            yield stops != NOTHING, "no machine is said to have room, and there is one pool"
+            return
+        free = np.broadcast_to(((total - self.use) / total)[:, None], share.shape)
+        short = np.take_along_axis(rate[following, users] > free - rtol, named, axis=2)[:, :, 0]
+        yield (stops < 0) | short, "a resource is said to stop someone and suffices"
+        room = (self.machines * (1 - rtol) - self.machine_use) / total
+        fits = np.zeros(stops.shape, dtype=np.bool_)
+        for t, i in np.argwhere((stops >= 0) | (stops == NOTHING)):
+            fits[t, i] = (rate[following[t, i], i] <= room[t]).all(axis=1).any()
+        yield ~fits, "someone's next task fits on a machine"
 
     def _in_order(self, size: FloatArray, more: float) -> tuple[FloatArray, NDArray[np.int64]]:
         """Add up what the tasks so far take, ``size`` (T, n, d) each, in the order of submission.
@@ -330,6 +343,13 @@ class TvDrfRun(PhasedRun):
 
 
 # ------------------------------------------------------------------------------------------------- what judges it
+
+
+def _near(a: FloatArray, b: FloatArray, rtol: float, slop: Any = 0.0) -> NDArray[np.bool_]:
+    """Say which numbers are nearly the same; infinite ones are if they are equal."""
+    with np.errstate(invalid="ignore"):  # infinite less infinite
+        close: NDArray[np.bool_] = np.isfinite(b) & (np.abs(a - b) <= rtol * (1 + np.abs(b)) + slop)
+    return close | (a == b)
 
 
 def shared_coefficients(amounts: FloatArray, alone: FloatArray, memory: bool = True) -> FloatArray:
