@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
@@ -21,19 +22,24 @@ from fairbook.model.inputs import (
     FloatArray,
     Named,
     Names,
+    as_capacities,
     as_floats,
+    as_max_tasks,
     as_weights,
     as_whole,
     check_amounts,
     demand_matrix,
+    in_order,
     per_resource,
     per_user,
     raise_at_first,
 )
 from fairbook.model.names import in_pandas
+from fairbook.model.result import labelled, labels_or_positions
 
 __all__ = [
     "Run",
+    "against_now",
     "dominant_shares",
     "envy_matrix",
     "exchange_rates",
@@ -44,6 +50,9 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+SAME = 1e-9  # shares and tasks that differ by no more than this part are the same
 
 
 @runtime_checkable
@@ -254,6 +263,65 @@ def envy_matrix(tasks: Any, demands: Any, weights: Any = None) -> FloatArray:
     envy[idle] = 0.0
     np.fill_diagonal(envy, 1.0)
     return envy
+
+
+def against_now(
+    held: Any, fair: Any, demands: Any, capacities: Any = None, *, weights: Any = None, max_tasks: Any = None
+) -> pd.DataFrame:
+    """Compare what users hold now with their fair shares: who is below, who above, and who envies whom.
+
+    A user envies another where it could run more of its tasks, up to its bound, on what the other holds, scaled by
+    their weights.
+
+    Parameters
+    ----------
+    held : array_like or DataFrame, shape (n, m)
+        Resources that each user holds, in the unit of ``capacities``.
+    fair : array_like or Series, shape (n,)
+        Dominant shares, for instance those of a result.
+    demands, capacities
+        As for :func:`dominant_shares`; capacities positive.
+    weights : array_like or Series, shape (n,), optional
+        Positive; only their ratios matter. Default: equal.
+    max_tasks : array_like or Series, shape (n,), optional
+        Bound on the tasks of each user. Default: no bounds.
+
+    Returns
+    -------
+    DataFrame
+        A row a user: ``share now``, ``fair share``, ``difference`` (0 where both are the same to 1e-9) and ``envies``,
+        the user that it envies most, or an empty text.
+
+    Notes
+    -----
+    Cost O(n^2 m).
+
+    Examples
+    --------
+    >>> against_now([[8], [0]], [0.5, 0.5], [[1], [1]], [8])
+          share now  fair share  difference envies
+    user
+    0           1.0         0.5        -0.5
+    1           0.0         0.5         0.5      0
+    """
+    named = demand_matrix(held, "held")
+    has, (n, m) = named.values, named.values.shape
+    check_amounts(has, "held")
+    asked = in_order(demand_matrix(demands), named.users, named.resources, "demands")
+    if asked.shape != (n, m):
+        raise InvalidInput("demands", f"must have shape ({n}, {m})", asked.shape)
+    check_amounts(asked, "demands")
+    now = (has / as_capacities(capacities, m, named.resources)).max(axis=1)
+    then = _non_negative(fair, n, "fair", named.users)
+    parts, most = as_weights(weights, n, named.users), as_max_tasks(max_tasks, n, named.users)
+    users, envies = labels_or_positions(named.users, n), list[Any]()
+    for i, needs in enumerate(asked > 0):
+        could = (has[:, needs] / asked[i, needs]).min(axis=1, initial=np.inf)  # on what each other holds
+        could = np.minimum(could * (parts[i] / parts), most[i])
+        envies.append(users[could.argmax()] if could.max() > could[i] * (1 + SAME) else "")
+    differ = np.where(np.abs(then - now) > SAME * np.maximum(then, now), then - now, 0.0)
+    told = {"share now": now, "fair share": then, "difference": differ, "envies": envies}
+    return pd.DataFrame(told, labelled(users, "user"))
 
 
 # ------------------------------------------------------------------------------------------------- over time

@@ -458,6 +458,12 @@ ENTRIES = [
         {"tasks": TASKS, "demands": D, "weights": [1.0, 2.0, 3.0]},
         {"tasks": "amounts", "demands": "amounts of users", "weights": "positive"},
     ),
+    Entry(
+        "metrics.against_now",
+        metrics.against_now,
+        DRF | {"held": [[2.0, 3.0], [0.0, 1.0], [4.0, 4.0]], "fair": [0.5, 0.25, 0.5]},
+        DRF_SORTS | {"demands": "amounts of users", "held": "amounts of users", "fair": "amounts"},
+    ),
     # judges
     Entry("judge lp_levels", srq_oracle.lp_levels, SRQ, SRQ_SORTS),
     Entry("judge decimal_levels", srq_oracle.decimal_levels, SRQ, SRQ_SORTS),
