@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -15,28 +16,37 @@ LONG = 2.0
 
 
 class _Lines:
-    """What stands in for a bar: the items, and every two seconds a line on stderr with how many are done, if shown."""
+    """What stands in for a bar: the items, and every two seconds a line on stderr with how many are done, if shown.
+
+    A clock of its own writes the first line, for the first step may take long: kernels are compiled in it.
+    """
 
     def __init__(self, items: Iterable[Any], shown: bool, desc: str = "", unit: str = " done", **_: Any) -> None:
         self.items, self.shown, self.what, self.unit = items, shown, desc, unit
         self.n, self.told = 0, time.monotonic()
 
     def __enter__(self) -> Self:
+        if self.shown:
+            self.clock = threading.Timer(LONG, self.update, (0,))
+            self.clock.daemon = True  # who leaves need not wait for it
+            self.clock.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave errors alone."""
+        if self.shown:
+            self.clock.cancel()
 
     def __iter__(self) -> Iterator[Any]:
-        for item in self.items:
-            yield item
-            self.update(1)
+        with self:
+            for item in self.items:
+                yield item
+                self.update(1)
 
     def update(self, n: int) -> None:
         """Count what was done, and say it if nothing was said for long."""
         self.n += n
         if self.shown and sys.stderr is not None and time.monotonic() - self.told >= LONG:
-            print(f"{self.what}: {self.n}{self.unit}", file=sys.stderr, flush=True)
+            print(f"{self.what}: {self.n}{self.unit}\n", end="", file=sys.stderr, flush=True)
             self.told = time.monotonic()
 
 

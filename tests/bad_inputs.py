@@ -147,8 +147,8 @@ ENTRIES = [
     Entry(
         "per_server_drf",
         fb.per_server_drf,
-        PLACED | {"weights": [1.0, 2.0, 3.0]},
-        PLACED_SORTS | {"weights": "positive"},
+        PLACED | {"weights": [1.0, 2.0, 3.0], "progress": False},
+        PLACED_SORTS | {"weights": "positive", "progress": "a flag"},
     ),
     Entry(
         "gdrf",

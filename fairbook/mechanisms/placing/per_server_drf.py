@@ -12,9 +12,10 @@ from fairbook.mechanisms.placing.machines import as_arguments, as_placement
 from fairbook.mechanisms.pool.drf import drf_by_task, drf_by_task_rule
 from fairbook.mechanisms.readings import Engine
 from fairbook.model.exact import by_rule
-from fairbook.model.inputs import FloatArray, as_weights
+from fairbook.model.inputs import FloatArray, as_weights, check_switch
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Cell, Placement, as_cell
+from fairbook.progress import bar
 
 __all__ = ["per_server_drf", "per_server_drf_rule"]
 
@@ -57,13 +58,14 @@ def per_server_drf_rule(
     return placed
 
 
-def _class_by_class(cell: Cell, weights: FloatArray) -> tuple[Any, Any]:
+def _class_by_class(cell: Cell, weights: FloatArray, progress: bool) -> tuple[Any, Any]:
     """Hand out class after class of machines: user and machine of each task.
 
     Machines of a class do the same as long as nobody comes near a bound that could have mattered.
     """
     left, first, users, machines = cell.max_tasks.copy(), 0, [np.empty(0)], [np.empty(0)]
-    for size, count in zip(cell.machines, cell.machine_counts.tolist(), strict=True):
+    classes = list(zip(cell.machines, cell.machine_counts.tolist(), strict=True))
+    for size, count in bar(classes, shown=progress, unit=" classes of machines", desc="per_server_drf"):
         has, last = size > 0, first + count
         able = (has | (cell.demands == 0)).all(axis=1)
         while able.any() and first < last:
@@ -88,12 +90,13 @@ def per_server_drf(
     max_tasks: Any = None,
     weights: Any = None,
     engine: Engine = "fast",
+    progress: bool = False,
 ) -> Placement:
     """Place whole tasks by DRF on each machine by itself (the baseline of Wang et al. 2015).
 
     Parameters
     ----------
-    demands, machines, machine_counts, max_tasks, weights, engine
+    demands, machines, machine_counts, max_tasks, weights, engine, progress
         As for the heuristics of :func:`fairbook.drfh`. Bounds are used up machine after machine, in
         order of their numbers.
 
@@ -128,7 +131,8 @@ def per_server_drf(
     tasks_at_most(cell)
     n = len(cell.demands)
     scaled = as_weights(weights, n, cell.named_users)
+    check_switch(progress, "progress")
     if engine == "plain":
         placed = by_rule(per_server_drf_rule, **as_arguments(cell), weights=scaled)
         return as_placement(cell, placed, "per_server_drf")
-    return Placement(cell, *_class_by_class(cell, scaled), "per_server_drf")
+    return Placement(cell, *_class_by_class(cell, scaled, progress), "per_server_drf")
