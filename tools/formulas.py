@@ -69,7 +69,9 @@ def typeset(text: str) -> str:
             done[-1] += behind
         run.clear()
 
-    for word in re.sub(r"\b([a-zA-Z])-th\b", r"$\1$-th", text.replace("fmax", "f_max")).split(" "):
+    for word in re.sub(r"\b([a-zA-Z])-th\b", r"$\1$-th", text.replace("fmax", "f_max").replace("0^0", "$0^0$")).split(
+        " "
+    ):
         bare = word.rstrip(".,;:")
         if not WORD.fullmatch(bare):
             end()
@@ -87,3 +89,31 @@ def typeset(text: str) -> str:
             end(word[len(bare) :])
     end()
     return " ".join(done)
+
+
+#: In the words of an original, what has an index, and the signs around it.
+_AROUND = r"[A-Za-z0-9_^{}=<>≤≥()+\-*/|…, \u03b1-\u03c9]*"
+_INDEXED = re.compile(rf"{_AROUND}[_^]{_AROUND}")
+
+
+def typeset_original(text: str) -> str:
+    r"""Typeset the formulas in words of an original, for MyST.
+
+    Examples
+    --------
+    >>> print(typeset_original("x_i^k=max{M^k w_i, x_i^{k-1}}"))
+    $x_{i}^{k}=\max\{M^{k} w_{i}, x_{i}^{k-1}\}$
+    """
+
+    def written(found: re.Match[str]) -> str:
+        whole, opened, shown = found[0], list[str](), ""
+        if re.search(r"_(?![A-Za-z0-9{])", whole):  # a name in a program
+            return whole
+        for sign in re.sub(r"([_^])([A-Za-z0-9])", r"\1{\2}", whole.strip()):
+            if sign == "{":
+                opened.append("" if shown[-1:] in ("_", "^") else "\\")  # of an index, or of a set
+            shown += (opened[-1] if sign == "{" else opened.pop() if sign == "}" else "") + sign
+        shown = shown.replace("max", r"\max").replace("*", r" \cdot ")
+        return whole[: len(whole) - len(whole.lstrip())] + f"${shown}$"
+
+    return _INDEXED.sub(written, text)

@@ -30,14 +30,19 @@ from book.common.claims.stored import anchor, papers
 from book.common.evidence import EXACT
 from proofs import check
 from tools.book_tables import table as numbered
-from tools.formulas import typeset
+from tools.formulas import typeset, typeset_original
 from tools.witnesses import as_table, python, witness
 
 _LONG = 300  # of evidence: about two lines
 GOOD, BAD = {"holds", "reproduced"}, {"refuted", "not reproduced"}
-#: The verdicts on a statement, in the order of the tables; the fourth is of several readings that differ.
-VERDICTS = ("holds", "reproduced", "partly", "depends on the reading", "refuted", "not reproduced", "undetermined",
-            "nothing to compare", "lost")  # fmt: skip
+#: The parts into which the counted statements fall, wherever they are counted: words, and verdicts, the first of which
+#: gives colour and icon.
+PARTS = {
+    "stand": ("holds", "reproduced"),
+    "stand in part": ("partly", "depends on the reading"),
+    "fall": ("refuted", "not reproduced"),
+    "cannot be compared": ("nothing to compare", "undetermined", "lost"),
+}
 #: Why a statement is not counted with the others.
 APART = {
     "presumed": "its words are lost, and what is judged is our guess",
@@ -138,33 +143,48 @@ class Badge(SphinxRole):
         return [nodes.raw("", text, format="html")], []
 
 
-class Total(SphinxRole):
-    """A count in a sentence: ``claims``, ``readings``, ``statements``, ``apart``, a verdict; ``of PAPER`` or of all.
+def parted(frame: pd.DataFrame) -> dict[str, int]:
+    """Count the statements of each of the :data:`PARTS`, those that are counted apart left out.
 
-    ``readings`` are the rows that judge a place. ``wrong`` counts the statements that are refuted or fail in part,
-    ``depends`` those whose readings differ, ``otherwise`` the figures and numbers that came out otherwise. Of one
-    paper, what is counted apart is in, too.
+    Parameters
+    ----------
+    frame : DataFrame
+        Statements, as :func:`book.common.claims.stored.statements` gives them.
+    """
+    verdicts = counted(frame)["verdict"]
+    return {part: int(verdicts.isin(its).sum()) for part, its in PARTS.items()}
+
+
+def bar(frame: pd.DataFrame) -> str:
+    """Draw how many statements fall into each part, as wide as there are many."""
+    found = {part: count for part, count in parted(frame).items() if count}
+    told = ", ".join(f"{count} {part}" for part, count in found.items())
+    parts = (f'<span class="{classes(PARTS[part][0])}" style="flex-grow: {n}">{n}</span>' for part, n in found.items())
+    return f'<div class="verdict-bar" role="img" aria-label="{told}" title="{told}">{"".join(parts)}</div>'
+
+
+class Total(SphinxRole):
+    """A count in a sentence: ``claims``, ``readings``, ``statements``, ``apart``, or one of :data:`PARTS`.
+
+    ``of PAPER`` or of all. ``readings`` are the rows that judge a place.
     """
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the number."""
         what, _, paper = self.text.partition(" of ")
-        rows, said = ledger(), statements() if paper else counted(statements())
-        measured = said["kind"].isin(("figure", "number"))
-        frames = {
-            "claims": rows,
-            "readings": rows[rows["reading"].isin(stored.JUDGES)],
-            "statements": said,
-            "apart": statements()[statements()["apart"] != ""],
-            "wrong": said[said["verdict"].isin({"partly", *BAD}) & ~measured],
-            "depends": said[(said["verdict"] == "depends on the reading") & ~measured],
-            "otherwise": said[said["verdict"].isin({"partly", "depends on the reading", *BAD}) & measured],
-            **{verdict: said[said["verdict"] == verdict] for verdict in VERDICTS},
+        if paper and paper not in papers():
+            return [], [self.inliner.reporter.error(f"no paper is called {paper}", line=self.lineno)]
+        rows, said = (one[one["paper"] == paper] if paper else one for one in (ledger(), statements()))
+        counts = {
+            "claims": len(rows),
+            "readings": int(rows["reading"].isin(stored.JUDGES).sum()),
+            "statements": len(counted(said)),
+            "apart": len(said) - len(counted(said)),
+            **parted(said),
         }
-        if what not in frames or (paper and paper not in papers()):
+        if what not in counts:
             return [], [self.inliner.reporter.error(f"nothing is counted as {self.text}", line=self.lineno)]
-        frame = frames[what]
-        return [nodes.Text(str(len(frame[frame["paper"] == paper] if paper else frame)))], []
+        return [nodes.Text(str(counts[what]))], []
 
 
 #: Whose reading of a place a row tests.
@@ -173,7 +193,7 @@ WHOSE = {"letter": "the letter's", "charitable": "a charitable one", "ours": "ou
 
 def original(place: dict[str, Any]) -> str:
     """Give the decisive words of the original."""
-    return f' <span class="term" lang="zh">{html.escape(place["term"])}</span>' if place["term"] else ""
+    return f' <span class="term" lang="zh">{typeset_original(place["term"])}</span>' if place["term"] else ""
 
 
 def place(one: dict[str, Any]) -> str:
@@ -241,7 +261,7 @@ class Ledger(Page):
             box += self.group(place(one), ledger().loc[one["ids"]])
         if len(beyond):
             box += self.group("**Beyond the paper**", beyond)
-        return [*self.parse(HEAD), box]
+        return [*self.parse(HEAD), nodes.raw("", bar(said[said["paper"] == paper]), format="html"), box]
 
     def group(self, head: str, rows: pd.DataFrame) -> nodes.Node:
         """Give what stands at a place, and the cards on it."""
@@ -325,15 +345,20 @@ class Map(Page):
         )
 
     def run(self) -> list[nodes.Node]:
-        """Return one row of tiles a paper, and what the colours mean."""
+        """Return for each paper a bar and a row of tiles, and what the colours mean."""
         rows, frame = [], statements()
         for paper, facts in papers().items():
-            tiles = "".join(map(self.tile, frame[frame["paper"] == paper].to_dict("records")))
+            its = frame[frame["paper"] == paper]
             link = f'<a href="{self.address(f"book/{paper}/story")}">{html.escape(facts["short"])}</a>'
-            rows.append(f"<div>{link}<ul>{tiles}</ul></div>")
-        counts = counted(frame)["verdict"].value_counts()
-        legend = " ".join(f'<span class="{classes(v)}">{v} {counts[v]}</span>' for v in VERDICTS if v in counts)
-        legend += f'<span class="verdict tile-apart">counted apart {len(frame) - len(counted(frame))}</span>'
+            drawn = bar(its) if len(counted(its)) else ""
+            rows.append(
+                f"<div>{link}<div>{drawn}<ul>{''.join(map(self.tile, its.to_dict('records')))}</ul></div></div>"
+            )
+        counts = parted(frame)
+        legend = " ".join(
+            f'<span class="{classes(PARTS[part][0])}">{count} {part}</span>' for part, count in counts.items()
+        )
+        legend += f'<span class="verdict tile-apart">{len(frame) - sum(counts.values())} counted apart</span>'
         text = f'<div class="verdict-map">{"".join(rows)}<p class="verdict-legend">{legend}</p></div>'
         return [nodes.raw("", text, format="html")]
 
@@ -354,16 +379,18 @@ class Counts(Page):
 
     def run(self) -> list[nodes.Node]:
         """Return a table."""
-        frame = counted(statements())
-        table = pd.crosstab(frame["paper"], frame["verdict"], margins=True, margins_name="all")
-        apart = statements()["apart"].ne("").groupby(statements()["paper"].array).sum()[table.index.drop("all")]
-        table["counted apart"] = pd.concat([apart, pd.Series({"all": apart.sum()})])
-        shown = [*(verdict for verdict in VERDICTS if verdict in table), "all", "counted apart"]
-        known = {paper: f"{{ref}}`{facts['short']} <{paper}-ledger>`" for paper, facts in papers().items()}
-        rows = [["paper", *shown]]
-        for paper, link in {**known, "all": "**five papers**"}.items():
-            rows += [[link, *(str(table.loc[paper, one] or "-") for one in shown)]] if paper in table.index else []
+        frame, rows = statements(), [["paper", *PARTS, "all", "counted apart"]]
+        for paper, facts in papers().items():
+            its = frame[frame["paper"] == paper]
+            rows.append([f"{{ref}}`{facts['short']} <{paper}-ledger>`", *counts(its)])
+        rows.append(["**all**", *counts(frame)])
         return self.parse(numbered("Verdicts on the statements of the papers", "tab-claims-counts", rows))
+
+
+def counts(frame: pd.DataFrame) -> list[str]:
+    """Write the parts, their sum, and what is counted apart."""
+    parts = [*parted(frame).values()]
+    return [str(count or "-") for count in (*parts, sum(parts), len(frame) - sum(parts))]
 
 
 def sources(app: Any) -> Any:
