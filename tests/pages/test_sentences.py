@@ -1,11 +1,16 @@
 """Sentences of pages that no cell computes: what they say of the library is so."""
 
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fairbook as fb
+from fairbook.traces.paths import data_path
+from tests.commands import run
+from tests.conftest import ROOT
 
 SEEDS = range(40)
 
@@ -72,3 +77,24 @@ def test_drfh_and_spanning_have_one_least_fraction() -> None:
         assert one_by_one.min() == pytest.approx(spanned.min_fraction)
         apart += not np.allclose(np.sort(one_by_one), np.sort(spanned.vms / wish))
     assert apart > 0  # ties go elsewhere
+
+
+def test_commands_to_copy_are_those_that_ran_and_print_the_numbers_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tutorial, sheet = ((ROOT / f"book/{name}.md").read_text("utf8") for name in ("tutorial", "cluster"))
+    copied = [re.findall(r"^fairbook .*", "\n".join(re.findall(r"^```bash\n(.*?)```", page, re.M | re.S)), re.M)
+              for page in (tutorial, sheet)]  # fmt: skip
+    assert copied[0] == re.findall(r'^shell\("(.*)"\)$', tutorial, re.M)
+    for name, example in {"cluster": "kubernetes", "jobs": "squeue", "nodes": "sinfo"}.items():
+        (tmp_path / f"{name}.json").write_text(data_path(f"example_{example}.json").read_text())
+    (tmp_path / "queues.csv").write_text("user,weight,min_tasks\nvision,2,0\ntrain,1,1.5\n")
+    (tmp_path / "days.csv").write_text("day,team,tasks,cpu,memory\nMon,a,60,2,4\nMon,b,50,4,32\nTue,a,40,2,4\n")
+    monkeypatch.chdir(tmp_path)
+    known = {"2.667": f"{8 * 2 / 3 / 2:.3f}"}  # without minima: two thirds of eight GPUs, two a task
+    known |= dict.fromkeys(("50.31%", "1196"), (ROOT / "book/tutorial.ipynb").read_text("utf8"))
+    for told, line in re.findall(r"\*\* (.*?)\n\n```bash\n(.*?)\n", sheet, re.S):
+        said = run(*line.split()[1:])
+        assert said[0] == 0, said
+        for number in re.findall(r"\d+\.\d+%?|\d{4}", told):
+            assert number in known.get(number, said[1]), (number, line)
