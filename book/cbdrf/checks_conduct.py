@@ -165,10 +165,8 @@ _larger_penalty("graded", "prop-cbdrf-graded", by_rule(penalty="step"))
     mutant=MEMORYLESS,
 )
 def _penalty_by_phases(effort: Effort, subject: Mechanism) -> Evidence:
-    psi = []
-    for failures in range(6):
-        released = [["1"]] * (6 - failures) + [["0"]] * failures
-        psi.append(exactly(subject, [[["1"]]] * 7, [*released, ["1"]]).credit_factor[6][0])
+    ratios = ([["1"]] * (6 - failures) + [["0"]] * failures + [["1"]] for failures in range(6))
+    psi = [exactly(subject, [[["1"]]] * 7, released).credit_factor[6][0] for released in ratios]
     falls = all(b < a for a, b in zip(psi, psi[1:], strict=False))
     text = f"psi in phase 7 after 0 to 5 failures in a row: {in_words(psi)}."
     rows = computed(falls, text, 6)

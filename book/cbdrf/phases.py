@@ -4,7 +4,7 @@ A *phase rule* takes demands and credit factors. The searches draw instances wit
 node's credit over C_0, and *records* turn weights into credit factors.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, get_args
@@ -12,7 +12,7 @@ from typing import Any, get_args
 import numpy as np
 
 from book.cbdrf.properties import EXACT_PHASES, PHASE_MUTANTS, PHASES
-from book.common.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
+from book.common.claims.registry import Effort, Kind, Mechanism, Part, claim
 from book.common.evidence import EXACT, as_data, in_words, margin_in_words, sampled, searched
 from book.common.instances import Instance, Sampler, sampler
 from book.common.search import lie_gain, lowest, minimise_margin, search_instance
@@ -281,13 +281,10 @@ def about_a_phase(
         mechanism=replace(subject, zeros=zeros),
         mutant=replace(mutant, zeros=zeros),
     )
-    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+    def _check(effort: Effort, judged: Mechanism) -> Iterator[Part]:
         if check is None:
-            parts = [lied_to(effort, judged, records)]
-            if sample:
-                parts.append(drawn_lies(effort, judged, records))
+            yield lied_to(effort, judged, records)
         else:
-            parts = [attacked(check, effort, judged, records, strict=strict)]
-            if sample:
-                parts.append(drawn(check, effort, judged, records))
-        return Evidence(tuple(parts))
+            yield attacked(check, effort, judged, records, strict=strict)
+        if sample:
+            yield drawn_lies(effort, judged, records) if check is None else drawn(check, effort, judged, records)

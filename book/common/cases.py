@@ -1,10 +1,11 @@
-"""The search for a case on which a statement fails: the same for every paper that has cases, rules and margins.
+"""The one hill climber of the book, and the search by it for a case on which a statement fails.
 
 A *case* is whatever a paper's rules decide (users and machines, a workload, requests and clusters). A *margin* says of
 a case by how much a statement holds in it: at least 0 where it does, and None where the statement does not speak of it.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -23,6 +24,49 @@ class Lowest(NamedTuple, Generic[Case]):
     evaluations: int
     spoken: int
     """Evaluations in which the statement spoke of the case."""
+
+
+def climb_down(
+    here: Case,
+    height: Any,
+    look: Callable[[Case], Any],
+    move: Callable[[Case, float], Case],
+    more: Callable[[], bool],
+) -> Case:
+    """Move a case downhill, with larger steps after success and smaller ones after failure.
+
+    Parameters
+    ----------
+    here, height
+        Where to begin, and its height; None where it has none.
+    look : callable
+        Gives the height of a case; None where it has none: the climber does not go there.
+    move : callable
+        Gives a neighbour of a case, from the size of the step.
+    more : callable
+        Whether to go on, asked before each step.
+
+    Returns
+    -------
+    case
+        The last one gone to. No step goes up; those that stay level are taken.
+
+    Examples
+    --------
+    >>> steps = iter(range(20))
+    >>> climb_down(9, 9, lambda x: x, lambda x, size: x - 1, lambda: next(steps) < 5)
+    4
+    """
+    size = 0.5
+    while more():
+        there = move(here, size)
+        tried = look(there)
+        if tried is not None and (height is None or tried <= height):
+            size = min(2.0, size * 1.3) if height is None or tried < height else size
+            here, height = there, tried
+        else:
+            size = max(1e-4, size * 0.97)
+    return here
 
 
 def lowest_margin(
@@ -63,17 +107,19 @@ def lowest_margin(
     """
     as_whole(evaluations, "evaluations", 1)
     best, where, done, spoken = np.inf, draw(rng), 0, 0
-    while done < evaluations and best >= -tolerance:
-        here, value = draw(rng), None
-        for step in range(moves + 1):
-            there = move(rng, here) if step else here
-            tried = margin(there)
-            done += 1
-            spoken += tried is not None
-            if tried is not None and (value is None or tried <= value):
-                here, value = there, tried
-                if value < best:
-                    best, where = value, here
-            if best < -tolerance or done >= evaluations:
-                break
+
+    def look(case: Case) -> Any:
+        nonlocal best, where, done, spoken
+        tried = margin(case)
+        done, spoken = done + 1, spoken + (tried is not None)
+        if tried is not None and tried < best:
+            best, where = tried, case
+        return tried
+
+    def more(limit: int = evaluations) -> bool:
+        return done < min(limit, evaluations) and best >= -tolerance
+
+    while more():
+        here, limit = draw(rng), done + moves + 1
+        climb_down(here, look(here), look, lambda case, size: move(rng, case), partial(more, limit))
     return Lowest(best, where, done, spoken)

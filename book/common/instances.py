@@ -6,7 +6,7 @@ An instance lives in floats or, after :func:`book.common.shrinking.shrink`, in f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -240,6 +240,9 @@ def _within(values: Array) -> Array:
     return np.where((values > 0) & (values < low), low, values)
 
 
+_Move = Callable[[Generator, Instance, float], Instance]
+
+
 def move(rng: Generator, instance: Instance, size: float, *, resize: bool = True, zeros: bool = False) -> Instance:
     """Give a neighbour: an entry, row, weight or lie scaled; a tie made; arrivals swapped; a user more or less.
 
@@ -256,73 +259,109 @@ def move(rng: Generator, instance: Instance, size: float, *, resize: bool = True
     -----
     Cost O(n m). A move that leaves the instance as it was is possible where there is nothing to move.
     """
-    n, m = instance.demands.shape
-    lies = instance.lies
-    draw = rng.random()
-    if lies and draw < 0.45:  # move a lie only: the honest run stays the same
-        user = list(lies)[int(rng.integers(len(lies)))]
-        row: Array = lies[user].copy()
-        if rng.random() < 0.7:
-            j = int(rng.integers(m))
-            row[j] = row[rng.integers(m)] if rng.random() < 0.2 else row[j] * np.exp(size * rng.standard_normal())
-        else:
-            row = row * np.exp(size * rng.standard_normal(m))
-        if zeros and rng.random() < 0.1:
-            row[rng.integers(m)] = rng.random()
-        if not row.max() > 0:
-            row = lies[user]
-        return Instance(instance.demands, instance.weights, {**lies, user: _within(row)})
-    draw = rng.random()
-    demands, weights = instance.demands, instance.weights
-    if draw < 0.35:
-        demands = demands.copy()
-        i, j = int(rng.integers(n)), int(rng.integers(m))
-        demands[i, j] *= np.exp(size * rng.standard_normal())
-    elif draw < 0.5:
-        demands = demands.copy()
-        i = int(rng.integers(n))
-        demands[i] = demands[i] * np.exp(size * rng.standard_normal(m))
-    elif draw < 0.7:
-        weights = weights.copy()
-        weights[rng.integers(n)] *= np.exp(size * rng.standard_normal())
-    elif draw < 0.76:
-        demands = demands * np.exp(0.3 * size * rng.standard_normal((n, m)))
-        weights = weights * np.exp(0.3 * size * rng.standard_normal(n))
-    elif draw < 0.84:  # ties
-        demands = demands.copy()
-        i = int(rng.integers(n))
-        kind = rng.integers(3)
-        if kind == 0:
-            demands[i, rng.integers(m)] = demands[i].max()
-        elif kind == 1:
-            demands[i] = demands[rng.integers(n)]
-        else:
-            weights = weights.copy()
-            weights[i] = weights[rng.integers(n)]
-    elif draw < 0.9:
-        order = rng.permutation(n) if rng.random() < 0.3 else _swapped(rng, n)
-        demands, weights = demands[order], weights[order]
-        lies = {int(np.flatnonzero(order == i)[0]): row for i, row in lies.items()}
-    elif zeros and draw < 0.95:
-        demands = demands.copy()
-        i, j = int(rng.integers(n)), int(rng.integers(m))
-        if demands[i, j] == 0:
-            demands[i, j] = rng.uniform(0.05, 1) * demands[i].max()
-        elif (demands[i] > 0).sum() > 1:
-            demands[i, j] = 0
-    elif resize and rng.random() < 0.5 and n < 10:
+    if rng.random() < 0.45 and instance.lies:  # the honest run stays the same
+        return _lie_otherwise(rng, instance, size, zeros)
+    draw, users = rng.random(), Instance(instance.demands.copy(), instance.weights.copy(), instance.lies)
+    allowed: dict[_Move, bool] = {_zero_or_not: zeros, _come_or_go: resize}
+    change = next((one for below, one in _MOVES if draw < below and allowed.get(one, True)), None)
+    users = users if change is None else change(rng, users, size)
+    return Instance(_within(users.demands), _within(users.weights), users.lies)
+
+
+def _lie_otherwise(rng: Generator, instance: Instance, size: float, zeros: bool) -> Instance:
+    m, lies = instance.demands.shape[1], instance.lies
+    user = list(lies)[int(rng.integers(len(lies)))]
+    row: Array = lies[user].copy()
+    if rng.random() < 0.7:
+        j = int(rng.integers(m))
+        row[j] = row[rng.integers(m)] if rng.random() < 0.2 else row[j] * np.exp(size * rng.standard_normal())
+    else:
+        row = row * np.exp(size * rng.standard_normal(m))
+    if zeros and rng.random() < 0.1:
+        row[rng.integers(m)] = rng.random()
+    return replace(instance, lies={**lies, user: _within(row if row.max() > 0 else lies[user])})
+
+
+def _place(rng: Generator, users: Instance) -> tuple[int, int]:
+    n, m = users.demands.shape
+    return int(rng.integers(n)), int(rng.integers(m))
+
+
+def _scale_entry(rng: Generator, users: Instance, size: float) -> Instance:
+    users.demands[_place(rng, users)] *= np.exp(size * rng.standard_normal())
+    return users
+
+
+def _scale_row(rng: Generator, users: Instance, size: float) -> Instance:
+    n, m = users.demands.shape
+    users.demands[int(rng.integers(n))] *= np.exp(size * rng.standard_normal(m))
+    return users
+
+
+def _scale_weight(rng: Generator, users: Instance, size: float) -> Instance:
+    users.weights[rng.integers(len(users.weights))] *= np.exp(size * rng.standard_normal())
+    return users
+
+
+def _scale_all(rng: Generator, users: Instance, size: float) -> Instance:
+    for array in (users.demands, users.weights):
+        array *= np.exp(0.3 * size * rng.standard_normal(array.shape))
+    return users
+
+
+def _tie(rng: Generator, users: Instance, size: float) -> Instance:
+    n, m = users.demands.shape
+    i, kind = int(rng.integers(n)), rng.integers(3)
+    if kind == 0:
+        users.demands[i, rng.integers(m)] = users.demands[i].max()
+    else:
+        array = users.demands if kind == 1 else users.weights
+        array[i] = array[rng.integers(n)]
+    return users
+
+
+def _reorder(rng: Generator, users: Instance, size: float) -> Instance:
+    n = len(users.weights)
+    order = rng.permutation(n) if rng.random() < 0.3 else _swapped(rng, n)
+    lies = {int(np.flatnonzero(order == i)[0]): row for i, row in users.lies.items()}
+    return Instance(users.demands[order], users.weights[order], lies)
+
+
+def _zero_or_not(rng: Generator, users: Instance, size: float) -> Instance:
+    i, j = _place(rng, users)
+    if users.demands[i, j] == 0:
+        users.demands[i, j] = rng.uniform(0.05, 1) * users.demands[i].max()
+    elif (users.demands[i] > 0).sum() > 1:
+        users.demands[i, j] = 0
+    return users
+
+
+def _come_or_go(rng: Generator, users: Instance, size: float) -> Instance:
+    (n, m), demands, weights, lies = users.demands.shape, users.demands, users.weights, users.lies
+    if rng.random() < 0.5 and n < 10:
         at = int(rng.integers(n + 1))
         newcomer = demands[rng.integers(n)] if rng.random() < 0.3 else rng.uniform(0.02, 1, m)
-        demands = np.insert(demands, at, newcomer, axis=0)
-        weights = np.insert(weights, at, weights[rng.integers(n)] * np.exp(rng.standard_normal()))
+        weight = weights[rng.integers(n)] * np.exp(rng.standard_normal())
         lies = {i + (i >= at): row for i, row in lies.items()}
-    elif resize and n > 1 + len(lies):
-        gone = int(rng.integers(n))
-        if gone not in lies:
-            demands, weights = np.delete(demands, gone, axis=0), np.delete(weights, gone)
-            lies = {i - (i > gone): row for i, row in lies.items()}
-    demands, weights = _within(demands), _within(weights)
-    return Instance(demands, weights, lies)
+        return Instance(np.insert(demands, at, newcomer, axis=0), np.insert(weights, at, weight), lies)
+    if n > 1 + len(lies) and (gone := int(rng.integers(n))) not in lies:
+        lies = {i - (i > gone): row for i, row in lies.items()}
+        return Instance(np.delete(demands, gone, axis=0), np.delete(weights, gone), lies)
+    return users
+
+
+#: Moves of users, on a copy that they may change, each with the chance that it or one before it is made. A last one
+#: that is not allowed leaves all as it was.
+_MOVES: tuple[tuple[float, _Move], ...] = (
+    (0.35, _scale_entry),
+    (0.5, _scale_row),
+    (0.7, _scale_weight),
+    (0.76, _scale_all),
+    (0.84, _tie),
+    (0.9, _reorder),
+    (0.95, _zero_or_not),
+    (1, _come_or_go),
+)
 
 
 def _swapped(rng: Generator, n: int) -> Array:

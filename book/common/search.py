@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from book.common.cases import climb_down
 from book.common.instances import Instance, Sampler, move, sampler
 from fairbook.errors import InvalidInput
 from fairbook.model.inputs import RTOL, as_whole
@@ -110,27 +112,6 @@ class _Worst:
         return bool(self.margin < -RTOL)
 
 
-def _climb_down(
-    rng: np.random.Generator,
-    here: Instance,
-    height: float,
-    look: Callable[[Instance], float],
-    more: Callable[[], bool],
-    **moves: bool,
-) -> Instance:
-    """Move an instance downhill, with larger steps after success and smaller ones after failure."""
-    size = 0.5
-    while more():
-        trial = move(rng, here, size, **moves)
-        found = look(trial)
-        if found <= height:
-            size = min(2.0, size * 1.3) if found < height else size
-            here, height = trial, found
-        else:
-            size = max(1e-4, size * 0.97)
-    return here
-
-
 def minimise_margin(
     statement: Statement,
     sample: Sampler | None = None,
@@ -197,7 +178,7 @@ def minimise_margin(
         def more(limit: int = limit) -> bool:
             return spent < limit and not worst.found
 
-        _climb_down(rng, starts[start], heights[start], look, more, resize=resize, zeros=zeros)
+        climb_down(starts[start], heights[start], look, partial(move, rng, resize=resize, zeros=zeros), more)
         if worst.found:
             break
     statement_name = name or getattr(statement, "__name__", "statement")
@@ -296,14 +277,12 @@ def search_instance(
             claims = truth * np.exp(rng.uniform(0.1, 1.0) * rng.standard_normal(truth.shape))
             here = Instance(honest.demands, honest.weights, dict(zip(users, claims)))
         height, climb = look(here), limit - budget // 5 - 1
-        here = _climb_down(
-            rng,
+        here = climb_down(
             here,
             height,
             look,
+            partial(move, rng, resize=resize, zeros=zeros),
             lambda: score.evaluations < climb and not worst.found,
-            resize=resize,
-            zeros=zeros,
         )
         if not worst.found:
             best(here, list(here.lies), limit - score.evaluations)

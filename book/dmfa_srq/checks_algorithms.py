@@ -1,6 +1,6 @@
 """The algorithms of the DMFA-SRQ paper: what they compute, and what they cost."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import islice
@@ -215,13 +215,12 @@ def _water_small(effort: Effort, subject: Mechanism) -> Evidence:
     mechanism=Mechanism("algorithm_1", algorithm_1),
     mutant=Mechanism("free_of_charge", lambda demands, weights, work: work.append(0)),
 )
-def _water_groups(effort: Effort, subject: Mechanism) -> Evidence:
+def _water_groups(effort: Effort, subject: Mechanism) -> Iterator[Part]:
     # what the uses and rates cost before the first rise: summed up afresh over all users, or for the newcomer alone
     ways: dict[str, Callable[[int], int]] = {
         "with all sums made afresh at each arrival": lambda k: k,
         "with the groups kept": lambda k: 1,
     }
-    parts = []
     for way, read in ways.items():
         ok, rows = _against(
             lambda levels, read=read: sum(  # type: ignore[misc]
@@ -231,8 +230,7 @@ def _water_groups(effort: Effort, subject: Mechanism) -> Evidence:
             subject,
         )
         text = f"Entries read, Algorithm 1 (repaired) against water filling {way}: " + "; ".join(rows) + "."
-        parts.append(Part(ok, "numbers", text, len(rows)))
-    return Evidence(tuple(parts))
+        yield Part(ok, "numbers", text, len(rows))
 
 
 def _equal_steps(levels: list[Fraction]) -> int:

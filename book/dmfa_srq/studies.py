@@ -233,12 +233,9 @@ def fig1() -> pd.DataFrame:
     demands = [["1", "1/2"], ["1/2", "1"], ["1/2", "1"]]
     weights = ["1/4", "1/4", "1/2"]
     levels = exact_levels(demands, weights)
-    rows = []
-    for k in range(1, 4):
-        for i in range(k):
-            share = max(levels[i:k]) * Fraction(weights[i])
-            rows.append({"arrival": k, "user": i + 1, "share": float(share), "exact": str(share)})
-    return pd.DataFrame(rows)
+    shares = {(k, i): max(levels[i:k]) * Fraction(weights[i]) for k in range(1, 4) for i in range(k)}
+    rows = [(k, i + 1, float(share), str(share)) for (k, i), share in shares.items()]
+    return pd.DataFrame(rows, columns=["arrival", "user", "share", "exact"])
 
 
 def fig2(seed: int = SEED, *, unit: UserUnit = "task", scale: Scale = "machine") -> pd.DataFrame:
@@ -249,10 +246,8 @@ def fig2(seed: int = SEED, *, unit: UserUnit = "task", scale: Scale = "machine")
     DataFrame
         ``n``, ``cpu``, ``memory``: requests as published, in units of the largest machine.
     """
-    parts = []
-    for n in (100, 500):
-        demands, _ = instance(stream(seed, n, 0), n, unit=unit, scale=scale)
-        parts.append(pd.DataFrame({"n": n, "cpu": demands[:, 0], "memory": demands[:, 1]}))
+    drawn = {n: instance(stream(seed, n, 0), n, unit=unit, scale=scale)[0] for n in (100, 500)}
+    parts = [pd.DataFrame({"n": n, "cpu": demands[:, 0], "memory": demands[:, 1]}) for n, demands in drawn.items()]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -382,13 +377,15 @@ def reading_effects(frame: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         ``open point``, ``reading``, and per measure the mean of DMFA-SRQ.
     """
-    rows = []
-    for point, values in READINGS.items():
-        for value in values:
-            means = frame[frame[point] == value].groupby("measure")["dynamic"].mean()
-            of_each = {measure.replace("_", " "): means[measure] for measure in MEASURES}
-            rows.append({"open point": point, "reading": value, **of_each})
-    return pd.DataFrame(rows)
+    means = {
+        (point, value): frame[frame[point] == value].groupby("measure")["dynamic"].mean()
+        for point, values in READINGS.items()
+        for value in values
+    }
+    return pd.DataFrame(
+        {"open point": point, "reading": value, **{one.replace("_", " "): of[one] for one in MEASURES}}
+        for (point, value), of in means.items()
+    )
 
 
 def stored_end_points() -> pd.DataFrame:

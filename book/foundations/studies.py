@@ -68,12 +68,11 @@ def plane(allocation: Allocation) -> pd.DataFrame:
     [9.0, 0.0, 4.5, 0.0, 0.0, 3.0]
     """
     ends = allocation.capacities / allocation.demands
-    rows: list[tuple[Any, str, float, float]] = []
-    for j, resource in enumerate(allocation.resources):
-        rows += [(resource, "capacity", float(ends[0, j]), 0.0), (resource, "capacity", 0.0, float(ends[1, j]))]
-    x, y = allocation.tasks.tolist()
-    rows += [("filling", "path", 0.0, 0.0), ("filling", "path", x, y)]
-    return pd.DataFrame(rows, columns=["part", "kind", "x", "y"])
+    axes = [
+        (name, "capacity", *at) for name, (x, y) in zip(allocation.resources, ends.T) for at in ((x, 0.0), (0.0, y))
+    ]
+    path = [("filling", "path", 0.0, 0.0), ("filling", "path", *allocation.tasks)]
+    return pd.DataFrame([*axes, *path], columns=["part", "kind", "x", "y"])
 
 
 def course(allocation: Allocation) -> pd.DataFrame:
@@ -220,16 +219,13 @@ def sweep(
     [0]
     """
     allocations = [rule(**one) for one in instances(runs, seed=seed)]
-    rows = []
-    for name, check in checks.items():
-        found = [check(a) for a in allocations]
-        rows.append(
-            (
-                name,
-                runs,
-                sum(f.checked for f in found),
-                sum(not f for f in found),
-                round(float(min(f.margin for f in found)), 9) + 0.0,
-            )
-        )  # rounding may leave -1e-16, and -0.0
-    return pd.DataFrame(rows, columns=["property", "instances", "cases", "violations", "smallest margin"])
+    found = {name: [check(a) for a in allocations] for name, check in checks.items()}
+    frame = {
+        "property": list(found),
+        "instances": runs,
+        "cases": [sum(f.checked for f in of) for of in found.values()],
+        "violations": [sum(not f for f in of) for of in found.values()],
+        # rounding may leave -1e-16, and -0.0
+        "smallest margin": [round(float(min(f.margin for f in of)), 9) + 0.0 for of in found.values()],
+    }
+    return pd.DataFrame(frame)

@@ -3,7 +3,7 @@
 The figures are judged here; the rest is registered by the modules named ``checks_*``, in this order.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -62,7 +62,7 @@ def _about_figures(
     name: str,
     locator: str,
     statement: str,
-    parts: Callable[[Frames], Sequence[Part]],
+    parts: Callable[[Frames], Iterable[Part]],
     mutant: Mechanism,
     kind: Kind = "figure",
 ) -> None:
@@ -77,8 +77,8 @@ def _about_figures(
         mechanism=Mechanism("studies of GDRF", _studied),
         mutant=mutant,
     )
-    def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        return Evidence(tuple(parts(judged.run(_FEW if effort.evaluations < FULL.evaluations else _ALL))))
+    def _check(effort: Effort, judged: Mechanism) -> Iterable[Part]:
+        return parts(judged.run(_FEW if effort.evaluations < FULL.evaluations else _ALL))
 
 
 #: Words for the cards: measures whose names do not speak, and stand-ins.
@@ -113,39 +113,38 @@ def _some_and_all(words: str, holds: Any, nearest: str, turned: Any = None) -> l
     ]
 
 
-def _against_each(measure: str, words: str, holds: Callable[[pd.DataFrame], Any]) -> Callable[[Frames], list[Part]]:
+def _against_each(measure: str, words: str, holds: Callable[[pd.DataFrame], Any]) -> Callable[[Frames], Iterable[Part]]:
     """Ask of the mean gains over each stand-in, and over both, in how many readings something holds."""
 
-    def parts(frames: Frames) -> list[Part]:
-        found: list[Part] = []
+    def parts(frames: Frames) -> Iterator[Part]:
         both = np.ones(len(frames["gains"]) // frames["gains"]["against"].nunique(), dtype=bool)
         for against in _MDRF:
             rows = frames["gains"].query("against == @against")
             gain = rows[[measure, f"{measure}_low", f"{measure}_high"]].set_axis(["mean", "low", "high"], axis=1)
             so = holds(gain).to_numpy()
             both = both & so
-            found += _some_and_all(
+            yield from _some_and_all(
                 f"{_NAMES[measure]} over {_NAMES[against]}: {words}",
                 so,
                 "{:+.3f} ({:+.3f} to {:+.3f})".format(*gain.iloc[0]),
                 holds(_turned(gain)),
             )
-        return [*found, Part(bool(both.any()), "numbers", f"Over both: in {both.sum()}.", len(both))]
+        yield Part(bool(both.any()), "numbers", f"Over both: in {both.sum()}.", len(both))
 
     return parts
 
 
-def _ahead(measure: str) -> Callable[[Frames], list[Part]]:
+def _ahead(measure: str) -> Callable[[Frames], Iterable[Part]]:
     """Whether the 95 % interval of the mean gain is above 0."""
     return _against_each(measure, "surely above 0", lambda gain: gain["low"] > 0)
 
 
-def _about(measure: str, stated: float) -> Callable[[Frames], list[Part]]:
+def _about(measure: str, stated: float) -> Callable[[Frames], Iterable[Part]]:
     """Whether the mean gain is the one stated, within 3 points."""
     return _against_each(measure, "within 3 points", lambda gain: (gain["mean"] - stated).abs() <= 0.03)
 
 
-def _both(*some: Callable[[Frames], list[Part]]) -> Callable[[Frames], list[Part]]:
+def _both(*some: Callable[[Frames], Iterable[Part]]) -> Callable[[Frames], Iterable[Part]]:
     return lambda frames: [part for one in some for part in one(frames)]
 
 
@@ -157,22 +156,20 @@ def _of_each(
     holds: Callable[[Any], Any],
     how: str,
     turned: Callable[[Any], Any] | None = None,
-) -> Callable[[Frames], list[Part]]:
+) -> Callable[[Frames], Iterable[Part]]:
     """Ask of GDRF in each reading, and of the stand-ins, whether the value of a measure, sizes by readings, is so.
 
     ``turned`` tells whether it is so the other way round.
     """
 
-    def parts(frames: Frames) -> list[Part]:
-        found = []
+    def parts(frames: Frames) -> Iterator[Part]:
         for mechanism in ("gdrf", *_MDRF):
             values = value(_by_size(frames[frame], measure, mechanism))
             so, first = holds(values), format(values.iloc[0], how)
             if mechanism == "gdrf":
-                found += _some_and_all(f"GDRF: {words}", so, first, turned and turned(values))
+                yield from _some_and_all(f"GDRF: {words}", so, first, turned and turned(values))
             else:
-                found.append(Part(bool(so.iloc[0]), "numbers", f"{_NAMES[mechanism]}: {first}.", 1))
-        return found
+                yield Part(bool(so.iloc[0]), "numbers", f"{_NAMES[mechanism]}: {first}.", 1)
 
     return parts
 
@@ -190,16 +187,14 @@ def _spread(tasks: pd.DataFrame) -> Any:
     return per_machine.max() / per_machine.min() - 1
 
 
-def _gap(frames: Frames) -> list[Part]:
-    found = []
+def _gap(frames: Frames) -> Iterator[Part]:
     for measure in ("fairness", "fairness_mean"):
         for against in _MDRF:
             ours, theirs = (_by_size(frames["growth"], measure, name) for name in ("gdrf", against))
             gap = ours.sub(theirs[0], axis=0)
             so, turned = ((lead > 0).all() & (lead.diff().iloc[1:] > 0).all() for lead in (gap, -gap))
             words = f"{_NAMES[measure]}, lead over {_NAMES[against]}: grows"
-            found += _some_and_all(words, so, f"from {gap[0].iloc[0]:+.2g} to {gap[0].iloc[-1]:+.2g}", turned)
-    return found
+            yield from _some_and_all(words, so, f"from {gap[0].iloc[0]:+.2g} to {gap[0].iloc[-1]:+.2g}", turned)
 
 
 _PRINTED, _BENT = Mechanism("gains as printed", _as_printed), Mechanism("bent curves", _bent)
@@ -313,15 +308,13 @@ _about_figures(
 _BEST_FIT = "drfh_best_fit"
 
 
-def _ahead_of_drfh(frames: Frames) -> list[Part]:
-    found: list[Part] = []
+def _ahead_of_drfh(frames: Frames) -> Iterator[Part]:
     for measure in ("cpu", "memory"):
         gain = frames["gains"].query("against == @_BEST_FIT")[[f"{measure}{end}" for end in ("", "_low", "_high")]]
         gain = gain.set_axis(["mean", "low", "high"], axis=1)
         so, turned = (one["low"] > 0 for one in (gain, _turned(gain)))
         nearest = "{:+.3f} ({:+.3f} to {:+.3f})".format(*gain.iloc[0])
-        found += _some_and_all(f"{_NAMES[measure]} over Best-Fit: surely above 0", so, nearest, turned)
-    return found
+        yield from _some_and_all(f"{_NAMES[measure]} over Best-Fit: surely above 0", so, nearest, turned)
 
 
 _about_figures(

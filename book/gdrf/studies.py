@@ -201,11 +201,11 @@ def mixes(
         ``low``, ``high`` (95 %), ``median``, ``p05``, ``p95`` (quantiles), ``above_12``, ``above_15`` (part of mixes
         with a gain above 12 and 15 %), ``runs``.
     """
-    rows = []
-    for number, paper, values in _by_size(sizes, runs, seed, progress):
-        one = _gains(paper[0, :1], paper[0, 1:]).ravel()
-        rows += [{"machines": number, "paper": gain, **row} for gain, row in zip(one, _against(values), strict=True)]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(
+        {"machines": number, "paper": gain, **row}
+        for number, paper, values in _by_size(sizes, runs, seed, progress)
+        for gain, row in zip(_gains(paper[0, :1], paper[0, 1:]).ravel(), _against(values), strict=True)
+    )
 
 
 def _against(values: FloatArray) -> list[dict[str, Any]]:
@@ -339,12 +339,12 @@ def cells(runs: int = 200, seed: int = SEED, *, number: int = 60, progress: bool
         One row per ``cell`` (keys of :data:`CELLS`), ``against`` and ``measure``: columns as in :func:`mixes`, without
         ``machines`` and ``paper``.
     """
-    number = as_whole(number, "number", 1)
-    rows = []
-    for name, how in tqdm(CELLS.items(), desc="cells", disable=not progress, leave=False):
-        values = _values(number, as_whole(runs, "runs", 1), seed, False, how=tuple(sorted(how.items())))
-        rows += [{"cell": name, **row} for row in _against(values)]
-    return pd.DataFrame(rows)
+    number, runs = as_whole(number, "number", 1), as_whole(runs, "runs", 1)
+    return pd.DataFrame(
+        {"cell": name, **row}
+        for name, how in tqdm(CELLS.items(), desc="cells", disable=not progress, leave=False)
+        for row in _against(_values(number, runs, seed, False, how=tuple(sorted(how.items()))))
+    )
 
 
 #: The readings of GDRF, the first of each is the default. Without types ("any") what a machine's type is plays no role.

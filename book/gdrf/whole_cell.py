@@ -66,11 +66,12 @@ def bounds(
     -----
     Cost of a mix: eight linear programs, some 0.1 s, and the placements.
     """
-    parts = []
-    for number, many in by_size(sizes, runs):
-        values = run_all(_bound_one, many, seed, progress, f"bounds, {number} machines", number=number)
-        parts.append(means(values, 9, machines=[number], mechanism=[*MECHANISMS, "drfh_fluid"], measure=_BOUNDED))
-    return pd.concat(parts, ignore_index=True)
+    found = {
+        number: run_all(_bound_one, many, seed, progress, f"bounds, {number} machines", number=number)
+        for number, many in by_size(sizes, runs)
+    }
+    about: dict[str, Any] = {"mechanism": [*MECHANISMS, "drfh_fluid"], "measure": _BOUNDED}
+    return pd.concat([means(of, 9, machines=[number], **about) for number, of in found.items()], ignore_index=True)
 
 
 # --------------------------------------------------------------------------------------------------- the whole cell

@@ -1,7 +1,7 @@
 """The claims of Parkes, Procaccia and Shah (TEAC 2015) on whole tasks and on welfare, each with its check."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -279,22 +279,19 @@ def _fair(*margins: Margin) -> Callable[[Case, Tasks], bool]:
     ),
     mutant=Mechanism("all_mechanisms", lambda: {"envy up to one bundle": _fair(), "the sharing incentive": _fair()}),
 )
-def _incompatible(effort: Effort, judged: Mechanism) -> Evidence:
-    every, parts = mechanisms(), []
+def _incompatible(effort: Effort, judged: Mechanism) -> Iterator[Part]:
+    every = mechanisms()
     honest = [one for one in every if not lie_pays(one)]
     for name, kept in judged.run().items():
         fair = [
             one for one in every if all(kept(Case(((a,), (b,)), TWO_UNITS, (1, 1)), x) for (a, b), x in one.items())
         ]
-        parts.append(
-            computed(
-                not any(one in honest for one in fair),
-                f"Two users, two units, tasks of one or two: of {len(every)} Pareto optimal mechanisms "
-                f"{len(honest)} reward no lie and {len(fair)} keep {name}; none does both.",
-                len(every),
-            )
+        yield computed(
+            not any(one in honest for one in fair),
+            f"Two users, two units, tasks of one or two: of {len(every)} Pareto optimal mechanisms "
+            f"{len(honest)} reward no lie and {len(fair)} keep {name}; none does both.",
+            len(every),
         )
-    return Evidence.of(*parts)
 
 
 @claim(

@@ -5,7 +5,7 @@ unserved tasks expire and where they wait. Demands and counts of tasks are posit
 statement says otherwise. The modules named ``checks_*`` register what is not here, in this order.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import product
@@ -247,8 +247,7 @@ def _figure_of_created(number: int, n: int, measure: str, statement: str) -> Non
         if grown
         else Mechanism("one more than nothing", lambda frame: np.ones(len(frame))),
     )
-    def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        parts = []
+    def _check(effort: Effort, judged: Mechanism) -> Iterator[Part]:
         for seconds, few in _PERIODS.items():
             runs = few[n] if effort.name == "quick" else _runs(effort, n)
             leads = _created(n, runs, seconds)
@@ -260,10 +259,10 @@ def _figure_of_created(number: int, n: int, measure: str, statement: str) -> Non
             )
             if grown:
                 lead, growth = _lead_and_growth(mean)
-                parts += [replace(lead, found=found), growth]
+                yield replace(lead, found=found)
+                yield growth
             else:
-                parts.append(Part(ahead == len(mean), "numbers", found, len(mean)))
-        return Evidence(tuple(parts))
+                yield Part(ahead == len(mean), "numbers", found, len(mean))
 
 
 for _figure in _FIGURES:
@@ -281,20 +280,16 @@ def _more_tasks(unserved: str) -> None:
         mechanism=COMPARED,
         mutant=EXCHANGED,
     )
-    def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        parts = []
+    def _check(effort: Effort, judged: Mechanism) -> Iterator[Part]:
         for n in (5, 20):
             # the part of the tasks submitted so far that has run
             mean = judged.run(n, "served", min(100, effort.runs), unserved)["mean"].to_numpy()
-            parts.append(
-                Part(
-                    bool((mean > NOTHING).all()),
-                    "numbers",
-                    f"{n} users: the part of the tasks that has run is larger by {mean.min():.3f} to {mean.max():.3f}.",
-                    len(mean),
-                )
+            yield Part(
+                bool((mean > NOTHING).all()),
+                "numbers",
+                f"{n} users: the part of the tasks that has run is larger by {mean.min():.3f} to {mean.max():.3f}.",
+                len(mean),
             )
-        return Evidence(tuple(parts))
 
 
 for _fate in ("waits", "expires"):
@@ -325,14 +320,12 @@ def _below_one(mechanism: str, n: int, runs: int) -> tuple[float, int]:
     mechanism=Mechanism("TV-DRF", partial(_below_one, "tv_drf")),
     mutant=Mechanism("DRF per period", partial(_below_one, "memoryless")),
 )
-def _fair_on_trace(effort: Effort, judged: Mechanism) -> Evidence:
-    parts = []
+def _fair_on_trace(effort: Effort, judged: Mechanism) -> Iterator[Part]:
     for n, few in _WATCHED.items():
         runs = few if effort.name == "quick" else 30
         least, size = judged.run(n, runs)
         words = f"{n} users, {runs} runs: the least beta of {size} users and periods is {least:.3f}."
-        parts.append(Part(least >= 1 - NOTHING, "numbers", words, size))
-    return Evidence(tuple(parts))
+        yield Part(least >= 1 - NOTHING, "numbers", words, size)
 
 
 def _of_the_optimum(mechanism: str, n: int, runs: int) -> tuple[list[float], int]:
@@ -356,14 +349,12 @@ def _of_the_optimum(mechanism: str, n: int, runs: int) -> tuple[list[float], int
     mechanism=Mechanism("TV-DRF", partial(_of_the_optimum, "tv_drf")),
     mutant=Mechanism("the optimum itself", partial(_of_the_optimum, "optimum")),
 )
-def _optimal_on_trace(effort: Effort, judged: Mechanism) -> Evidence:
-    parts = []
+def _optimal_on_trace(effort: Effort, judged: Mechanism) -> Iterator[Part]:
     for n in (5, 20):
         (least, total), size = judged.run(n, _WATCHED[n] if effort.name == "quick" else 30)
         for name, part in (("least G", least), ("sum of G", total)):
             words = f"{n} users: of the optimum's {name} at least {part:.2%} in {size} periods."
-            parts.append(Part(part >= 1 - NOTHING, "numbers", words, size))
-    return Evidence(tuple(parts))
+            yield Part(part >= 1 - NOTHING, "numbers", words, size)
 
 
 @claim(

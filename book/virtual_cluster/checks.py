@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from book.common.claims.registry import Effort, Evidence, Kind, Mechanism, Part, claim
+from book.common.claims.registry import Effort, Kind, Mechanism, Part, claim
 from book.common.runs import stream
 from book.virtual_cluster import checks_beyond, checks_money, checks_packing, checks_truth, studies as study
 from book.virtual_cluster.judging import ALL, nearest_mixed, runs_of
@@ -92,30 +92,20 @@ def _about_figures(
         mechanism=Mechanism("readings", _conclusions),
         mutant=mutant,
     )
-    def _check(effort: Effort, judged: Mechanism) -> Evidence:
+    def _check(effort: Effort, judged: Mechanism) -> Iterator[Part]:
         frame, turned = (judged.run(runs_of(effort), way) for way in (False, True))
-        parts = []
         for row in rows:
             one, text = frame.loc[row], frame.loc[row, "text"]
             every, held = (one[column].split(", ") if one[column] else [] for column in ("loads", "nearest"))
             number, holds, other = (int(x) for x in (one["readings"], one["holds"], turned.loc[row, "holds"]))
             which = "in all of them" if holds == number else "not in all" if holds else "in none"
             where = "all loads" if held == every else f"loads {one['nearest']}" if held else "no load"
-            parts += [
-                Part(holds > 0, "numbers", f"{text[0].upper()}{text[1:]}: in {holds} of {number} readings,", number),
-                Part(holds == number, "numbers", f"{which}, surely in {one['surely']};", number),
-                Part(
-                    held == every,
-                    "numbers",
-                    f"in the nearest one at {where} of {every[0]} to {every[-1]}.",
-                    len(every),
-                ),
-            ]
+            yield Part(holds > 0, "numbers", f"{text[0].upper()}{text[1:]}: in {holds} of {number} readings,", number)
+            yield Part(holds == number, "numbers", f"{which}, surely in {one['surely']};", number)
+            nearest = f"in the nearest one at {where} of {every[0]} to {every[-1]}."
+            yield Part(held == every, "numbers", nearest, len(every))
             if compares:
-                parts.append(
-                    Part(holds > other, "numbers", f"The other way round in {other} readings.", number, other > holds)
-                )
-        return Evidence(tuple(parts))
+                yield Part(holds > other, "numbers", f"The other way round in {other} readings.", number, other > holds)
 
 
 #: Id, place, statement, rows of the conclusions, kind; for what compares nothing a mutant.
@@ -191,14 +181,12 @@ for _row in _SHOWN:
     mechanism=Mechanism("the paper's clusters", lambda size: study.SIZES[size]),
     mutant=Mechanism("one cluster of all VMs", lambda size: study.SIZES[size]._replace(clusters=1)),
 )
-def _ratio(effort: Effort, judged: Mechanism) -> Evidence:
-    parts = []
+def _ratio(effort: Effort, judged: Mechanism) -> Iterator[Part]:
     for name in study.SIZES:
         size = judged.run(name)
         times = size.vms / size.clusters / 30
         words = f"{size.clusters} clusters of {size.vms / size.clusters:g} VMs in the mean, 30 wanted: 1:{times:.2f}."
-        parts.append(Part(2 <= round(times) <= 4, "numbers", words, 1))
-    return Evidence(tuple(parts))
+        yield Part(2 <= round(times) <= 4, "numbers", words, 1)
 
 
 @claim(
@@ -210,16 +198,15 @@ def _ratio(effort: Effort, judged: Mechanism) -> Evidence:
     mechanism=Mechanism("as they are", lambda found: int(found.slack.sum())),
     mutant=Mechanism("minima only", lambda found: int(found.requests.capacities.sum() - found.requests.minimum.sum())),
 )
-def _wasted(effort: Effort, judged: Mechanism) -> Evidence:
-    parts, runs, size = [], runs_of(effort), study.SIZES["large"]
+def _wasted(effort: Effort, judged: Mechanism) -> Iterator[Part]:
+    runs, size = runs_of(effort), study.SIZES["large"]
     for users in (34, 38, 41, 44, 50):
         cases = [study.instance(stream(effort.seed, 71, r), "large", users) for r in range(runs)]
         both = [[virtual_cluster(*case, method="metagreedy"), nearest_mixed(case)] for case in cases]
         free = 100 * np.mean([[judged.run(one) for one in pair] for pair in both], axis=0) / size.vms
         words = f"load {30 * users / size.vms:.2f}"
         for name, part in zip(("METAGREEDY", "mixed knapsack"), free, strict=True):
-            parts.append(Part(bool(part <= 1), "numbers", f"{name}, {words}: {part:.1f} % free.", runs))
-    return Evidence(tuple(parts))
+            yield Part(bool(part <= 1), "numbers", f"{name}, {words}: {part:.1f} % free.", runs)
 
 
 @claim(
@@ -231,8 +218,8 @@ def _wasted(effort: Effort, judged: Mechanism) -> Evidence:
     mechanism=Mechanism("mixed knapsack", lambda case: float(nearest_mixed(case).served.sum())),
     mutant=Mechanism("a hundred served", lambda case: 100.0),
 )
-def _few_users(effort: Effort, judged: Mechanism) -> Evidence:
-    parts, runs = [], runs_of(effort)
+def _few_users(effort: Effort, judged: Mechanism) -> Iterator[Part]:
+    runs = runs_of(effort)
     for size, numbers in (("small", (8, 11, 16, 20)), ("large", (28, 34, 50, 60))):
         clusters = study.SIZES[size].clusters
         cases = [[study.instance(stream(effort.seed, 63, r), size, users) for r in range(runs)] for users in numbers]
@@ -242,11 +229,8 @@ def _few_users(effort: Effort, judged: Mechanism) -> Evidence:
             f"{value:.1f} at load {30 * users / study.SIZES[size].vms:.2f}"
             for value, users in zip(each, numbers, strict=True)
         )
-        parts += [
-            Part(any(held), "numbers", f"On {clusters} clusters, users on each:", runs * len(numbers)),
-            Part(all(held), "numbers", words + ".", runs * len(numbers)),
-        ]
-    return Evidence(tuple(parts))
+        yield Part(any(held), "numbers", f"On {clusters} clusters, users on each:", runs * len(numbers))
+        yield Part(all(held), "numbers", words + ".", runs * len(numbers))
 
 
 def _minima(case: study.Instance, method: Any = "relaxation") -> VirtualClusters:
@@ -276,14 +260,12 @@ def _loaded(effort: Effort) -> Iterator[tuple[str, list[study.Instance]]]:
     mechanism=Mechanism("relaxation", _minima),
     mutant=Mechanism("greedy", partial(_minima, method="greedy")),
 )
-def _balanced(effort: Effort, judged: Mechanism) -> Evidence:
-    parts = []
+def _balanced(effort: Effort, judged: Mechanism) -> Iterator[Part]:
     for words, cases in _loaded(effort):
         rooms = [(judged.run(case), case.capacities) for case in cases]
         apart = [np.ptp(found.slack / room) * room.min() / found.vms.max() for found, room in rooms]
         often = np.mean([one <= 1 for one in apart])
-        parts.append(Part(bool(often == 1), "numbers", f"{words}: so in {often:.0%} of the runs.", len(cases)))
-    return Evidence(tuple(parts))
+        yield Part(bool(often == 1), "numbers", f"{words}: so in {often:.0%} of the runs.", len(cases))
 
 
 @claim(
@@ -295,15 +277,13 @@ def _balanced(effort: Effort, judged: Mechanism) -> Evidence:
     mechanism=Mechanism("relaxation", partial(virtual_cluster, method="relaxation")),
     mutant=Mechanism("no second step", lambda *case: _minima(study.Instance(*case))),
 )
-def _satisfied(effort: Effort, judged: Mechanism) -> Evidence:
-    parts = []
+def _satisfied(effort: Effort, judged: Mechanism) -> Iterator[Part]:
     for words, cases in _loaded(effort):
         pairs = [(_minima(case), judged.run(*case)) for case in cases]
         had = [[(one.vms / one.requests.max_vms)[one.served].mean() for one in pair] for pair in pairs]
         before, after = np.mean(had, axis=0)
         words = f"{words}: from {before:.2f} to {after:.2f}."
-        parts.append(Part(bool(after > before), "numbers", words, len(cases)))
-    return Evidence(tuple(parts))
+        yield Part(bool(after > before), "numbers", words, len(cases))
 
 
 def _falls(name: str, locator: str, size: str, users: tuple[int, ...]) -> None:
@@ -318,8 +298,8 @@ def _falls(name: str, locator: str, size: str, users: tuple[int, ...]) -> None:
         mechanism=Mechanism("least fraction", lambda found: found.min_fraction),
         mutant=Mechanism("VMs handed out", lambda found: float(found.vms.sum())),
     )
-    def _check(effort: Effort, judged: Mechanism) -> Evidence:
-        parts, runs = [], runs_of(effort)
+    def _check(effort: Effort, judged: Mechanism) -> Iterator[Part]:
+        runs = runs_of(effort)
         for k, variance in enumerate(("variance", "deviation")):
             rows = []
             for number in users:
@@ -329,17 +309,14 @@ def _falls(name: str, locator: str, size: str, users: tuple[int, ...]) -> None:
                     [np.mean([judged.run(virtual_cluster(*case, method=m)) for case in cases]) for m in _FALLING]
                 )
             steps = np.diff(np.array(rows), axis=0)
-            parts.append(
-                Part(
-                    bool((steps < 0).all()),
-                    "numbers",
-                    f"{'Variance' if variance == 'variance' else 'Standard deviation'} 10, {runs} runs: from "
-                    f"{users[0]} to {users[-1]} users from {', '.join(f'{y:.2f}' for y in rows[0])} to "
-                    f"{', '.join(f'{y:.2f}' for y in rows[-1])}.",
-                    runs * len(users),
-                )
+            yield Part(
+                bool((steps < 0).all()),
+                "numbers",
+                f"{'Variance' if variance == 'variance' else 'Standard deviation'} 10, {runs} runs: from "
+                f"{users[0]} to {users[-1]} users from {', '.join(f'{y:.2f}' for y in rows[0])} to "
+                f"{', '.join(f'{y:.2f}' for y in rows[-1])}.",
+                runs * len(users),
             )
-        return Evidence(tuple(parts))
 
 
 _FALLING: tuple[Any, ...] = ("relaxation", "greedy", "mixed_knapsack", "metagreedy")

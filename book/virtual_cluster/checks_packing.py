@@ -1,6 +1,6 @@
 """The claims about who lives where: the model, corollaries 1 and 2, Figure 1, and what is proved beyond the paper."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -337,16 +337,15 @@ about_a_case(
     mechanism=Mechanism("loads below 1", {"small": (7, 8, 9, 10), "large": (24, 28, 30, 32)}.get),
     mutant=Mechanism("loads above 1", {"small": (14, 15, 16, 17), "large": (40, 45, 50, 55)}.get),
 )
-def _easily(effort: Effort, judged: Mechanism) -> Evidence:
-    parts, runs = [], runs_of(effort)
+def _easily(effort: Effort, judged: Mechanism) -> Iterator[Part]:
+    runs = runs_of(effort)
     for size in study.SIZES:
         for users in judged.run(size):
             cases = [study.instance(stream(effort.seed, 61, r), size, users) for r in range(runs)]
             both = [[virtual_cluster(*case, method="metagreedy"), nearest_mixed(case)] for case in cases]
             part = np.mean([[(one.vms == one.requests.max_vms).mean() for one in pair] for pair in both], axis=0).min()
             words = f"{study.SIZES[size].clusters} clusters, load {30 * users / study.SIZES[size].vms:.2f}: "
-            parts.append(Part(bool(part >= 0.9), "numbers", words + f"{100 * part:.0f} % of the users do.", runs))
-    return Evidence(tuple(parts))
+            yield Part(bool(part >= 0.9), "numbers", words + f"{100 * part:.0f} % of the users do.", runs)
 
 
 _EVEN = small_case((1, 1, 2), ("0", "0", "0"), (2, 2))

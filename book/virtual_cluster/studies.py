@@ -449,23 +449,22 @@ def packing(
         ``vms``, ``fraction``, and ``all_clusters`` (the capacities, joined by spaces).
     """
     case = instance(stream(seed, as_whole(run, "run", 0)), size, users)
-    parts = []
-    for method in choices(methods, "methods", METHODS):
-        found = virtual_cluster(*case, method=method)
-        parts.append(
-            pd.DataFrame(
-                {
-                    "method": method,
-                    "user": range(len(case.max_vms)),
-                    "cluster": found.cluster,
-                    "max_vms": case.max_vms,
-                    "minimum": found.requests.minimum,
-                    "vms": found.vms,
-                    "fraction": found.fraction,
-                    "all_clusters": " ".join(map(str, case.capacities.tolist())),
-                }
-            )
+    runs = {method: virtual_cluster(*case, method=method) for method in choices(methods, "methods", METHODS)}
+    parts = [
+        pd.DataFrame(
+            {
+                "method": method,
+                "user": range(len(case.max_vms)),
+                "cluster": found.cluster,
+                "max_vms": case.max_vms,
+                "minimum": found.requests.minimum,
+                "vms": found.vms,
+                "fraction": found.fraction,
+                "all_clusters": " ".join(map(str, case.capacities.tolist())),
+            }
         )
+        for method, found in runs.items()
+    ]
     return pd.concat(parts, ignore_index=True)
 
 

@@ -1,8 +1,8 @@
 """Claims, how they are checked, and how a verdict follows from what a check found.
 
-A claim is a function, registered with :func:`claim`, that takes an :class:`Effort` and the mechanism to judge and
-returns an :class:`Evidence`: the parts of the claim, each true, false or open, with the grade of what says so. The
-verdict is computed from the parts, never written down:
+A claim is data and one function, registered with :func:`claim`, that takes an :class:`Effort` and the mechanism to
+judge and gives the parts of the claim, each true, false or open, with the grade of what says so: an :class:`Evidence`
+of them all, or one after the other. The verdict is computed from the parts, never written down:
 
 =============================  ======================================  ================================
 parts                          theorems and other statements           figures and numbers
@@ -28,7 +28,7 @@ import json
 import re
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -206,6 +206,8 @@ def _grades(claim: Claim, evidence: Evidence, verdict: str) -> str:
     return ", ".join(grades)
 
 
+#: What a claim is checked by.
+Check = Callable[[Effort, Mechanism], Evidence | Iterable[Part]]
 _CLAIMS: dict[str, Claim] = {}
 
 
@@ -219,8 +221,8 @@ def claim(
     mutant: Mechanism,
     variant: str = "as stated",
     proof: str | None = None,
-) -> Callable[[Callable[[Effort, Mechanism], Evidence]], Callable[[Effort, Mechanism], Evidence]]:
-    """Register a claim of a paper.
+) -> Callable[[Check], Check]:
+    """Register a claim of a paper, by the function that checks it.
 
     Parameters
     ----------
@@ -247,13 +249,17 @@ def claim(
         if frame.f_code.co_name == "<module>"
     )
 
-    def register(check: Callable[[Effort, Mechanism], Evidence]) -> Callable[[Effort, Mechanism], Evidence]:
+    def register(check: Check) -> Check:
+        def gathered(effort: Effort, judged: Mechanism) -> Evidence:
+            found = check(effort, judged)
+            return found if isinstance(found, Evidence) else Evidence(tuple(found))
+
         if id in _CLAIMS:
             raise InvalidInput("id", "must not be registered already", id)
         if not re.fullmatch(r"[a-z0-9_]+(\.[a-z0-9_]+)+", id):
             raise InvalidInput("id", "must look like 'paper.claim.variant'", id)
         _CLAIMS[id] = Claim(
-            id, id.split(".")[0], locator, kind, variant, statement, check, mechanism, mutant, proof, declared
+            id, id.split(".")[0], locator, kind, variant, statement, gathered, mechanism, mutant, proof, declared
         )
         return check
 

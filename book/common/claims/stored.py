@@ -81,10 +81,8 @@ def placed(frame: pd.DataFrame) -> pd.DataFrame:
 
 def rows(chosen: dict[str, Claim], effort: Effort, progress: bool) -> pd.DataFrame:
     """Check claims, one after the other, and give their rows of the ledger."""
-    found = []
-    for one in bar(chosen.values(), shown=progress, leave=False, desc=f"claims, {effort.name}"):
-        found.append(compute(one, effort))
-    return pd.DataFrame(found, columns=COLUMNS)
+    each = bar(chosen.values(), shown=progress, leave=False, desc=f"claims, {effort.name}")
+    return pd.DataFrame([compute(one, effort) for one in each], columns=COLUMNS)
 
 
 def ledger(
