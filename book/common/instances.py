@@ -3,8 +3,6 @@
 An instance lives in floats or, after :func:`book.common.shrinking.shrink`, in fractions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -55,7 +53,7 @@ class Instance:
         text = f"demands = {show(self.demands)}, weights = {show(self.weights)}"
         return text + (f", lies = {show(dict(self.lies))}" if self.lies else "")
 
-    def exact(self) -> Instance:
+    def exact(self) -> "Instance":
         """Give the same instance in fractions, floats at face value."""
         lies = {i: as_fractions(row) for i, row in self.lies.items()}
         return Instance(as_fractions(self.demands), as_fractions(self.weights), lies)

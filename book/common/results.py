@@ -7,8 +7,6 @@ no page can show a number that the present code did not make. Comments, docstrin
 which is why DVC and joblib, for which each byte of a source counts, do not do this.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json

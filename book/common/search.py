@@ -6,8 +6,6 @@ machine. :func:`minimise_margin` attacks any statement with a margin, negative w
 proof.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial

@@ -1,7 +1,5 @@
 """Turning a violation that a search found in floats into a small one in exact fractions, to be checked by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """The measures of the GDRF paper, equations (4), (5), (7) and (8), and the family of Lan et al. that (7) stands on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -21,8 +21,6 @@ Each claim names a *mutant*: a broken mechanism (for a refuted claim, a mended o
 check must get another answer. :func:`check_mutant` runs it.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import re
@@ -155,7 +153,7 @@ class Evidence:
     parts: tuple[Part, ...]
 
     @classmethod
-    def of(cls, *parts: Part) -> Evidence:
+    def of(cls, *parts: Part) -> "Evidence":
         return cls(tuple(parts))
 
 

@@ -1,7 +1,5 @@
 """The ledger as it is stored, and as a document."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -13,8 +13,6 @@ References
 Alibaba Group. *Alibaba cluster trace program, cluster-trace-v2017*, ``trace_201708.md`` and ``schema.csv``.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from pathlib import Path

@@ -18,8 +18,6 @@ L. Yang, Y. Yu, W. Wang, X. Tang, G. Yang, L. Zhang. *Beware of Fragmentation: S
 Fragmentation Gradient Descent*. USENIX Annual Technical Conference, 2023.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final

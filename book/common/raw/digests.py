@@ -1,7 +1,5 @@
 """Finding and reading the files of a trace; making, writing and verifying a digest: the same for every trace."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -115,7 +113,7 @@ class DigestReport:
     files: dict[str, bytes] = field(repr=False)
 
     @classmethod
-    def of(cls, name: str, facts: Mapping[str, Any], tables: Mapping[str, Sequence[str]]) -> DigestReport:
+    def of(cls, name: str, facts: Mapping[str, Any], tables: Mapping[str, Sequence[str]]) -> "DigestReport":
         """Put a digest together from its tables' lines, headers first, and from what is known of it."""
         files = {table: ("\n".join(lines) + "\n").encode() for table, lines in tables.items()}
         outputs = {

@@ -13,8 +13,6 @@ References
 C. Reiss, J. Wilkes, J. L. Hellerstein. *Google cluster-usage traces: format + schema*. Google Inc., version 2.1, 2014.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any, Final

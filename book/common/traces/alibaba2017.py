@@ -18,8 +18,6 @@ Alibaba Group. *Alibaba cluster trace program, cluster-trace-v2017*, ``trace_201
 stands for one core is confirmed in issue 11 of the repository ``alibaba/clusterdata``.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass, field
@@ -190,7 +188,7 @@ class Jobs:
     @classmethod
     def of(
         cls, listed: list[Job], machine_classes: NDArray[np.float64], provenance: dict[str, Any] | None = None
-    ) -> Jobs:
+    ) -> "Jobs":
         """Sort jobs and lay them out as arrays."""
         listed = sorted(listed)
         flat = [(time + offset, *rest) for time, groups in listed for offset, *rest in groups]
@@ -211,7 +209,7 @@ class Jobs:
         frame = pd.DataFrame(self.machine_classes, columns=MACHINE_HEADER.split(","))
         return frame.astype({"cpu": "int64", "machines": "int64"})
 
-    def quantised(self, *, memory_digits: int | None = None, instance_digits: int | None = None) -> Jobs:
+    def quantised(self, *, memory_digits: int | None = None, instance_digits: int | None = None) -> "Jobs":
         """Round memory and instance counts to significant digits, each half to even.
 
         Parameters

@@ -16,8 +16,6 @@ L. Yang, Y. Yu, W. Wang, X. Tang, G. Yang, L. Zhang. *Beware of Fragmentation: S
 Fragmentation Gradient Descent*. USENIX Annual Technical Conference, 2023.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -112,7 +110,7 @@ class Pods:
         """Total capacity of all machines: cores, GiB, GPUs, as a (3,) float array."""
         return np.asarray(self.counts @ self.capacities, np.float64)
 
-    def quantised(self, digits: int | None = None) -> Pods:
+    def quantised(self, digits: int | None = None) -> "Pods":
         """Round CPU and memory of the requests to significant digits, half to even, and join what becomes equal.
 
         Parameters

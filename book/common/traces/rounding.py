@@ -1,7 +1,5 @@
 """The rounding that several traces have in common."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
