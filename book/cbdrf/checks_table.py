@@ -136,6 +136,13 @@ def _two_credits(row: str, credit: Any) -> tuple[Any, Any]:
     return low, high if row == "release_incentive" else min(1, high)
 
 
+def _with_credit(credit: Any, node: int, one: Any) -> Any:
+    """Credit factors where one node has another credit."""
+    psi = np.minimum(credit, 1)
+    psi[node] = min(one, 1)
+    return psi
+
+
 def _rewarded(row: str, subject: Mechanism, company: bool) -> Check:
     """Margin: how much more each node gets with the better of two credits; ``company``: beside others with credit."""
 
@@ -147,8 +154,7 @@ def _rewarded(row: str, subject: Mechanism, company: bool) -> Check:
         for i in range(len(credit)):
             low, high = _two_credits(row, credit[i])
             if low < high and (not company or np.delete(credit, i).any()):
-                psi = np.minimum(credit, 1)
-                psi[i] = min(low, 1)
+                psi = _with_credit(credit, i, low)
                 margins.append(strictly(gain_from_record(rule, allocation.demands, psi, i, min(high, 1))))
         return np.array(margins or [np.inf])
 
@@ -183,11 +189,7 @@ def _credit_cell(row: str, column: str, statement: str, proof: str | None, terms
             assert rule is not None
             for node in range(len(credit)):
                 low, high = _two_credits(compared, credit[node])
-                tasks = []
-                for one in (low, high):
-                    psi = np.minimum(credit, 1)
-                    psi[node] = min(one, 1)
-                    tasks.append(rule(i.demands, psi).tasks[node])
+                tasks = [rule(i.demands, _with_credit(credit, node, one)).tasks[node] for one in (low, high)]
                 if low < high and tasks[0] >= tasks[1]:
                     return (
                         f"node {node + 1} is granted {tasks[0]} of its tasks if its credit falls to {low} C_0, and "

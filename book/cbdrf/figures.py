@@ -18,13 +18,13 @@ from book.common.style import (
     axes,
     band,
     drawing,
-    legend_below,
     name_rows,
     note,
     number,
     percent,
     tint,
     whiskers,
+    with_legend,
 )
 
 __all__ = ["comparison", "fig1", "fig2", "fig3", "fig4", "fig5", "hoarding", "nodes", "operator"]
@@ -232,8 +232,7 @@ def fig3(frame: pd.DataFrame) -> Svg:
         _amounts(panel, frame[frame["resource"] == resource])
     for panel in panels[:2]:
         panel.set_xlabel("")
-    legend_below(figure, panels[:2], 2, top_first=False, columnspacing=1.2, handlelength=2.2)
-    return Svg(figure)
+    return with_legend(figure, panels[:2], 2, top_first=False, columnspacing=1.2, handlelength=2.2)
 
 
 def _two_nodes(frame: pd.DataFrame, words: Sequence[str]) -> Svg:
@@ -318,8 +317,7 @@ def _mechanisms(cells: Sequence[tuple[str, pd.DataFrame, str]], count: str, heig
         )
         if name:
             note(panel, name)
-    legend_below(figure, panels[:1], 3, top_first=False, columnspacing=1.2)
-    return Svg(figure)
+    return with_legend(figure, panels[:1], 3, top_first=False, columnspacing=1.2)
 
 
 @drawing
@@ -382,8 +380,7 @@ def hoarding(frame: pd.DataFrame, hoarders: int = 3) -> Svg:
         name_rows(panel, [LOOKS[name].label for name in names], panel is panels[0])
         panel.set_xlabel(label)
         panel.xaxis.set_major_formatter(percent)
-    legend_below(figure, panels[:1], 3, top_first=False)
-    return Svg(figure)
+    return with_legend(figure, panels[:1], 3, top_first=False)
 
 
 # ----------------------------------------------------------------------------------------------- what an operator sets

@@ -248,16 +248,20 @@ def of_measure(frame: pd.DataFrame, measure: str) -> pd.DataFrame:
     return part
 
 
-def legend_below(
+def with_legend(
     figure: Figure, panels: Sequence[Axes], columns: int, top_first: bool = True, **spacing: float
-) -> None:
-    """Put one legend for all panels below them: what was drawn last, on top, comes first, or what was drawn first."""
+) -> "Svg":
+    """Give the drawing with one legend for all panels below them.
+
+    What was drawn last, on top, comes first in it, or what was drawn first.
+    """
     found: dict[str, Any] = {}
     for panel in panels:
         handles, labels = panel.get_legend_handles_labels()
         for handle, label in list(zip(handles, labels, strict=True))[:: -1 if top_first else 1]:
             found.setdefault(label, handle)
     figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=columns, **spacing)
+    return Svg(figure)
 
 
 #: The face of the pages, for the browser; what is laid out for the wider face of matplotlib has room for it.

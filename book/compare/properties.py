@@ -63,7 +63,10 @@ def believable(case: Shared, user: int, factors: FloatArray) -> bool:
 
 def after_lie(case: Shared, entrant: Entrant, user: int, factors: FloatArray) -> FloatArray:
     """Give the tasks that a liar really runs, per period, shape (T,)."""
-    lied = case.with_claim(user, factors)
+    return _really_run(case, case.with_claim(user, factors), entrant, user)
+
+
+def _really_run(case: Shared, lied: Shared, entrant: Entrant, user: int) -> FloatArray:
     given = entrant.call(lied)
     held = given.tasks[:, user, None] if given.placed is None else given.placed[:, :, user]
     run = [
@@ -78,13 +81,7 @@ def after_early_lie(case: Shared, entrant: Entrant, user: int, factors: FloatArr
     demands, tasks = case.demands.copy(), case.tasks.copy()
     demands[0, user] *= factors
     tasks[0, user] = np.floor(tasks[0, user] * part)
-    given = entrant.call(replace(case, demands=demands, tasks=tasks))
-    held = given.tasks[:, user, None] if given.placed is None else given.placed[:, :, user]
-    run = [
-        _fit(counts[:, None] * claim, need, entrant.whole).sum()
-        for counts, claim, need in zip(held, demands[:, user], case.demands[:, user])
-    ]
-    return np.minimum(np.array(run), case.tasks[:, user])
+    return _really_run(case, replace(case, demands=demands, tasks=tasks), entrant, user)
 
 
 def best_lie(case: Shared, entrant: Entrant, user: int, honest: FloatArray) -> tuple[FloatArray, FloatArray | None]:

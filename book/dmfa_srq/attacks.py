@@ -83,12 +83,9 @@ def lied_to_others(effort: Effort, subject: Mechanism) -> Part:
     def margin(instance: Instance) -> float:
         demands, weights = instance.demands[:-1], instance.weights[:-1]
         honest = subject.run(demands, weights=weights)
-        margins = []
-        for i in range(len(demands)):
-            claimed = demands.copy()
-            claimed[i] = instance.demands[-1]
-            margins.append(lemma_4(honest, subject.run(claimed, weights=weights), i).margin)
-        return float(min(margins))
+        told = [Instance(demands, weights, {i: instance.demands[-1]}).claimed for i in range(len(demands))]
+        lying = [subject.run(claimed, weights=weights) for claimed in told]
+        return float(min(lemma_4(honest, run, i).margin for i, run in enumerate(lying)))
 
     return searched(
         minimise_margin(

@@ -137,13 +137,10 @@ refuted_claim(
 )
 def _contribution_own(effort: Effort, subject: Mechanism) -> Evidence:
     def smallest_change(instance: Instance) -> float:
-        before = subject.run(instance.demands, weights=instance.weights).tasks_at(len(instance.weights))
-        changes = []
-        for i in range(len(before)):
-            for factor in (1.01, 3.0):
-                more = instance.weights.copy()
-                more[i] *= factor
-                changes.append(subject.run(instance.demands, weights=more).tasks_at(len(more))[i] / before[i] - 1)
+        n, demands, weights = len(instance.weights), instance.demands, instance.weights
+        before = subject.run(demands, weights=weights).tasks_at(n)
+        more = [(i, weights * np.where(np.arange(n) == i, factor, 1)) for i in range(n) for factor in (1.01, 3.0)]
+        changes = [subject.run(demands, weights=w).tasks_at(n)[i] / before[i] - 1 for i, w in more]
         return float(min(changes)) if min(changes) > 1e-9 else -1.0  # no more is not enough
 
     return Evidence.of(

@@ -13,10 +13,10 @@ from book.common.style import (
     axes,
     band,
     drawing,
-    legend_below,
     note,
     percent,
     whiskers,
+    with_legend,
 )
 from fairbook.model.dynamic import DynamicAllocation
 
@@ -45,8 +45,7 @@ def fig1(frame: pd.DataFrame) -> Svg:
         )
         panel.bar_label(bars, labels=group["exact"].tolist(), padding=2)
     panel.set(xticks=[1, 2, 3], xlabel="arrival $k$", ylabel="dominant-share units $x_i^k$", ylim=(0, 0.56))
-    legend_below(figure, [panel], 3, top_first=False)
-    return Svg(figure)
+    return with_legend(figure, [panel], 3, top_first=False)
 
 
 @drawing
@@ -84,8 +83,7 @@ def fig3(frame: pd.DataFrame) -> Svg:
         note(panel, f"$n = {n}$: {words}")
         panel.set(xlabel="contribution $w_i$", ylabel="dominant-share units $x_i$", xlim=(0, None), ylim=(0, None))
         panel.locator_params(nbins=6)
-    legend_below(figure, panels[:1], 2, top_first=False)
-    return Svg(figure)
+    return with_legend(figure, panels[:1], 2, top_first=False)
 
 
 #: What Figures 5 to 8 measure: the axis, and its limits.
@@ -135,8 +133,7 @@ def fig5(frame: pd.DataFrame) -> Svg:
             panel.yaxis.set_major_formatter(percent)
         if measure == "min_level":
             panel.axhline(1, color=COLOURS["grey"], linewidth=1, label="what was brought")
-    legend_below(figure, panels[:1], 3, top_first=False)
-    return Svg(figure)
+    return with_legend(figure, panels[:1], 3, top_first=False)
 
 
 @drawing
@@ -196,8 +193,7 @@ def levels(run: DynamicAllocation) -> Svg:
             va="center",
         )
     panel.set(xlabel="arrival $k$", ylabel="level $x_i^k/w_i$")
-    legend_below(figure, [panel], 1)
-    return Svg(figure)
+    return with_legend(figure, [panel], 1)
 
 
 @drawing
@@ -230,5 +226,4 @@ def water(run: DynamicAllocation, steps: Sequence[int], resource: int) -> Svg:
         note(panel, f"after arrival {k}: use {float(rate[:k] @ heights):.3g} of {run.weights[:k].sum():.3g}")
     panels[-1].set_xlabel("taken per unit of level")
     panels[len(panels) // 2].set_ylabel("level $x_i^k/w_i$")
-    legend_below(figure, panels[:1], 1)
-    return Svg(figure)
+    return with_legend(figure, panels[:1], 1)

@@ -344,10 +344,9 @@ def algorithm_repairs(instances: int = 500, seed: int = SEED, *, progress: bool 
     """
     as_whole(instances, "instances", 1)
     rows = []
-    draws = []
-    for number in tqdm(range(instances), desc="repairs", disable=not progress, leave=False):
-        rng = stream(seed, 5, number)
-        draws.append((rng.integers(1, 6, (5, 2)).astype(float), rng.integers(1, 6, 5).astype(float)))
+    numbers = tqdm(range(instances), desc="repairs", disable=not progress, leave=False)
+    streams = (stream(seed, 5, number) for number in numbers)
+    draws = [(rng.integers(1, 6, (5, 2)).astype(float), rng.integers(1, 6, 5).astype(float)) for rng in streams]
     for count in range(len(REPAIRS) + 1):
         for repairs in combinations(REPAIRS, count):
             for line_6 in ("repaired",) if "line_6" in repairs else ("position", "own", "largest"):

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from book.common.style import COLOURS, LOOKS, Svg, axes, drawing, legend_below, note
+from book.common.style import COLOURS, LOOKS, Svg, axes, drawing, note, with_legend
 
 __all__ = ["course", "plane", "pools"]
 
@@ -40,8 +40,7 @@ def pools(frame: pd.DataFrame) -> Svg:
         panel.invert_yaxis()  # the first resource on top
         panel.grid(visible=False, axis="y")
         note(panel, rule, height=1.03)
-    legend_below(figure, panels[:1], len(users), top_first=False)
-    return Svg(figure)
+    return with_legend(figure, panels[:1], len(users), top_first=False)
 
 
 @drawing

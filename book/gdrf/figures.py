@@ -17,13 +17,13 @@ from book.common.style import (
     axes,
     band,
     drawing,
-    legend_below,
     name_rows,
     note,
     number,
     of_measure,
     percent,
     whiskers,
+    with_legend,
 )
 from fairbook.errors import InvalidInput
 
@@ -102,8 +102,7 @@ def _grid(
         low, high = (pick(panel.get_ylim()[k] for panel in line) for k, pick in enumerate((min, max)))
         for panel in line:
             panel.set_ylim(low, high)
-    legend_below(figure, panels[:1], 2, columnspacing=1.6, handlelength=3.4)
-    return Svg(figure)
+    return with_legend(figure, panels[:1], 2, columnspacing=1.6, handlelength=3.4)
 
 
 def fig1(frame: pd.DataFrame) -> Svg:
@@ -462,5 +461,4 @@ def cell_machines(frame: pd.DataFrame, case: str = "trace") -> Svg:
     panel.set(xlim=(-1.08 * most, 1.08 * most), xlabel="idle CPU (percent)   |   idle memory (percent)")
     panel.xaxis.set_major_formatter(lambda value, at: percent(abs(value), at))
     panel.grid(axis="y", visible=False)
-    legend_below(figure, [panel], 3, top_first=False)
-    return Svg(figure)
+    return with_legend(figure, [panel], 3, top_first=False)

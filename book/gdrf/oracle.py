@@ -214,15 +214,15 @@ def total_price(cell: ExactCell, prices: list[list[Fraction]]) -> Fraction:
 
 def task_prices(cell: ExactCell, prices: list[list[Fraction]]) -> list[Fraction | None]:
     """Price of a task of each user where it is cheapest among the classes that can run it; None if none can."""
-    found: list[Fraction | None] = []
-    for i, row in enumerate(cell.demands):
-        offers = [
+    offers = [
+        [
             sum((d * p for d, p in zip(row, price, strict=True)), ZERO)
             for price, able in zip(prices, cell.able, strict=True)
             if able[i]
         ]
-        found.append(min(offers) if offers else None)
-    return found
+        for i, row in enumerate(cell.demands)
+    ]
+    return [min(of, default=None) for of in offers]
 
 
 def _bound_on_tasks(cell: ExactCell, prices: list[list[Fraction]]) -> tuple[Fraction, list[list[Fraction]]] | None:

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from book.common.style import COLOURS, Look, Svg, axes, band, drawing, legend_below, note, percent
+from book.common.style import COLOURS, Look, Svg, axes, band, drawing, note, percent, with_legend
 
 __all__ = ["trace"]
 
@@ -28,5 +28,4 @@ def trace(frame: pd.DataFrame) -> Svg:
         panel.set_ylabel("broken (% of runs)")
         note(panel, name)
     panels[-1].set_xlabel("pool (machines)")
-    legend_below(figure, panels[:1], 1, top_first=False)
-    return Svg(figure)
+    return with_legend(figure, panels[:1], 1, top_first=False)

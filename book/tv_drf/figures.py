@@ -20,11 +20,11 @@ from book.common.style import (
     axes,
     band,
     drawing,
-    legend_below,
     name_rows,
     note,
     of_measure,
     percent,
+    with_legend,
 )
 
 __all__ = [
@@ -130,8 +130,7 @@ def curves(panels: dict[str, pd.DataFrame]) -> Svg:
         note(panel, f"{name}:\n{said}")
         if place < len(panels) - 2:
             panel.set_xlabel("")
-    legend_below(figure, places[:1], 2)
-    return Svg(figure)
+    return with_legend(figure, places[:1], 2)
 
 
 @drawing
@@ -153,8 +152,7 @@ def comparison(frame: pd.DataFrame) -> Svg:
             panel.set_ylabel("")
         if (measure, queue) != rows[-1]:
             panel.set_xlabel("")
-    legend_below(figure, panels, 2, columnspacing=1.3, handlelength=3.2)
-    return Svg(figure)
+    return with_legend(figure, panels, 2, columnspacing=1.3, handlelength=3.2)
 
 
 # ---------------------------------------------------------------------------------------------------- worked example
@@ -263,8 +261,7 @@ def memory_course(frame: pd.DataFrame) -> Svg:
             if row == 0:
                 panel.set_xlabel("")
                 note(panel, look.label)
-    legend_below(figure, panels[:2], 2, top_first=False, columnspacing=1.2, handlelength=2.4)
-    return Svg(figure)
+    return with_legend(figure, panels[:2], 2, top_first=False, columnspacing=1.2, handlelength=2.4)
 
 
 # ------------------------------------------------------------------------------------- the heuristic and its optimum
@@ -295,8 +292,7 @@ def gaps(frame: pd.DataFrame) -> Svg:
     name_rows(panel, [f"{n} users, {names[packing]}" for n, packing in cases], True)
     panel.set(xlabel=r"share $\Sigma\,w_i\,G_i$ lost (percent)", xlim=(-0.0003, None))
     panel.xaxis.set_major_formatter(percent)
-    legend_below(figure, [panel], 2, top_first=False)
-    return Svg(figure)
+    return with_legend(figure, [panel], 2, top_first=False)
 
 
 @drawing
@@ -337,5 +333,4 @@ def readings(frame: pd.DataFrame) -> Svg:
         name_rows(panel, names, panel is panels[0])
         panel.set_xlabel(label)
         panel.xaxis.set_major_formatter(percent)
-    legend_below(figure, panels[:1], 2, top_first=False)
-    return Svg(figure)
+    return with_legend(figure, panels[:1], 2, top_first=False)

@@ -45,10 +45,8 @@ from fairbook.mechanisms.clusters.virtual_cluster import virtual_cluster
 def _best_of_both(judged: Mechanism, case: Case, per_vm: bool) -> tuple[bool, list[tuple[Fraction, Fraction, Outcome]]]:
     """Whether some allocation that serves all has both the least cost (in sum, or a VM) and the most revenue."""
     tariff = judged.run()
-    rows = []
-    for outcome in allocations(case):
-        paid, out = total_cost(case, outcome, tariff), sum(outcome.vms)
-        rows.append((paid / out if per_vm else paid, paid, outcome))
+    costs = [(total_cost(case, outcome, tariff), outcome) for outcome in allocations(case)]
+    rows = [(paid / sum(outcome.vms) if per_vm else paid, paid, outcome) for paid, outcome in costs]
     least, most = min(row[0] for row in rows), max(row[1] for row in rows)
     return any(row[0] == least and row[1] == most for row in rows), rows
 

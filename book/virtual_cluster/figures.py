@@ -18,12 +18,12 @@ from book.common.style import (
     axes,
     band,
     drawing,
-    legend_below,
     name_rows,
     note,
     of_measure,
     percent,
     tint,
+    with_legend,
 )
 from book.virtual_cluster.settings import MEAN
 from fairbook.errors import InvalidInput
@@ -123,8 +123,7 @@ def _sizes(frame: pd.DataFrame, variance: str = "variance", *, measure: str, lab
         panel.set(ylabel=label, xlabel="total demand (VMs)", ylim=(0, 1.05 if measure == "y" else None))
         number = 2 + 2 * (size == "large") + (measure == "remaining")
         note(panel, f"Figure {number}, {vms:.0f} VMs: {_counted(part, measure, size)}")
-    legend_below(figure, panels, 2, **_WIDE)
-    return Svg(figure)
+    return with_legend(figure, panels, 2, **_WIDE)
 
 
 #: The least fraction (Figures 2 and 4), and the VMs that a method leaves free (Figures 3 and 5).
@@ -147,8 +146,7 @@ def gains(frame: pd.DataFrame, variance: str = "variance") -> Svg:
         panel.yaxis.set_major_formatter(percent)
         panel.set(xlabel=_LOAD, ylabel="" if k else "$Y$ over relaxation (gain, percent)")
         note(panel, _CLUSTERS[size])
-    legend_below(figure, panels, 2, **_WIDE)
-    return Svg(figure)
+    return with_legend(figure, panels, 2, **_WIDE)
 
 
 @drawing
@@ -167,8 +165,7 @@ def spread(frame: pd.DataFrame, variance: str = "variance") -> Svg:
         if k == 0:
             panel.set_ylim(bottom=0)
         note(panel, _CLUSTERS[size])
-    legend_below(figure, panels, 3, **_WIDE)
-    return Svg(figure)
+    return with_legend(figure, panels, 3, **_WIDE)
 
 
 # ------------------------------------------------------------------------------------------------------ rows of bars
@@ -295,8 +292,7 @@ def price(frame: pd.DataFrame) -> Svg:
     panel.set_xticks([], minor=True)
     panel.set(ylim=(0, 1.05), xlabel="users (a cluster)", ylabel="$Y$ (percent of one pool)")
     panel.yaxis.set_major_formatter(percent)
-    legend_below(figure, [panel], 2, **_WIDE)
-    return Svg(figure)
+    return with_legend(figure, [panel], 2, **_WIDE)
 
 
 # ------------------------------------------------------------------------------------------------------------ prices
@@ -324,5 +320,4 @@ def tariffs(frame: pd.DataFrame) -> Svg:
         panel.set(ylabel=label, xlabel=_LOAD if panel is panels[-1] else "", ylim=(0, None))
         if measure != "revenue":
             panel.yaxis.set_major_formatter(percent)
-    legend_below(figure, panels, 3, **_WIDE)
-    return Svg(figure)
+    return with_legend(figure, panels, 3, **_WIDE)

@@ -338,21 +338,15 @@ def spanning_gain(
         ``runs`` in which both serve everybody: the least fraction of the best allocation with several clusters a user,
         divided by that with one, less 1.
     """
-    rows: list[dict[str, Any]] = []
-    for size, _, number in _grid(sizes, "variance", users):
-        gains = np.array(
-            repeat(
-                _spanned,
-                runs,
-                seed=seed,
-                progress=progress,
-                label=f"spanning, {size}, {number}",
-                size=size,
-                users=number,
-            )
-        )
-        rows.append({"size": size, "users": number, "load": load_of(size, number), **summary(gains)})
-    return pd.DataFrame(rows)
+    how: dict[str, Any] = {"seed": seed, "progress": progress}
+    gains = {
+        (size, number): repeat(_spanned, runs, label=f"spanning, {size}, {number}", size=size, users=number, **how)
+        for size, _, number in _grid(sizes, "variance", users)
+    }
+    return pd.DataFrame(
+        {"size": size, "users": number, "load": load_of(size, number), **summary(np.array(found))}
+        for (size, number), found in gains.items()
+    )
 
 
 #: Users a cluster, of :func:`price`.
