@@ -25,6 +25,7 @@ RECORD = HERE / "checked.json"
 FILES = (
     "sums",
     "lemmas",
+    "filling",
     "foundations",
     "whole_tasks",
     "one_level",

@@ -1,6 +1,8 @@
 (* Dominant resource fairness: any number of users and resources, real numbers, zero demands, bounds and weights. *)
 From Coq Require Import List.
-From proofs Require Import sums lemmas.
+From proofs Require Import sums.
+From proofs Require Export lemmas.
+From proofs Require filling.
 Import ListNotations.
 Local Open Scope R_scope.
 (* {model} *)
@@ -10,7 +12,6 @@ Record pool := Pool {
   w : nat -> R;               (* weight *)
   b : nat -> option R         (* bound on the level; None: no bound *)
 }.
-Definition within x (u : option R) := match u with Some v => x <= v | None => True end.
 
 Record model (P : pool) : Prop := {
   weight_ge0 : ∀ i < n P, 0 <= w P i;
@@ -33,104 +34,80 @@ Definition bottleneck P y i j := (j < m P)%nat /\ use P y j = 1 /\ 0 < a P i j /
 (* 1 of the certificate *)
 Definition certified P y := ∀ i < n P, b P i = Some (y i) \/ exists j, bottleneck P y i j.
 Definition leximin P y := lexicographically_max_min (n P) (feasible P) y.
+
+(* Progressive filling: from level 0, with the bounds as lids; the water starts at 0. *)
+Definition to_fill P := filling.Pool (n P) (m P) (a P) (fun _ => 0) (b P) (fun _ => 1).
+Definition begins P s := filling.begins (to_fill P) s /\ filling.water s = 0.
 (* {end} *)
 
-(* ------------------------------------------------------------------------------------------------ certificate *)
+(* ------------------------------------------------------------------------- the certificate and the filling *)
+Lemma filled_model P : model P -> filling.model (to_fill P).
+Proof. intros M; split; simpl; [apply M|apply M|intros; lra|]. intros i I. destruct (weight_ge0 P M i I) as [W|W].
+  - right. destruct (dominant P M i I) as [k [K D]]. exists k; split; [auto|lra].
+  - left. rewrite (weightless P M i I); [discriminate|auto]. Qed.
+Lemma filled_use P y j : filling.used (to_fill P) y j = use P y j.
+Proof. apply sum_ext; intros i _; simpl; lra. Qed.
+Lemma filled_allowed P y : filling.allowed (to_fill P) y <-> feasible P y.
+Proof. unfold filling.allowed, feasible; simpl. split; [intros [A B]|intros [A [B C]]].
+  - split; [intros; apply A; auto|split; [intros; apply A; auto|]]. intros j J; rewrite <- filled_use; auto.
+  - split; [intros i I; split; auto|]. intros j J; rewrite filled_use; auto. Qed.
+Lemma filled_bottleneck P y i j : (bottleneck P y i j -> filling.bottleneck (to_fill P) y i j) /\ (feasible P y ->
+  (i < n P)%nat -> filling.bottleneck (to_fill P) y i j -> bottleneck P y i j).
+Proof. unfold filling.bottleneck, bottleneck. rewrite filled_use; simpl. split; [intros [J [U [A H]]]; auto|].
+  intros [Y0 _] I [J [U [A H]]]. repeat split; auto. intros h K Ah. destruct (Y0 h K) as [G|<-]; auto. Qed.
+Lemma filled_certified P y : (certified P y -> filling.certified (to_fill P) y) /\ (feasible P y ->
+  filling.certified (to_fill P) y -> certified P y).
+Proof. split; [intros C|intros F C]; intros i I; destruct (C i I) as [E|[j B]]; auto; right; exists j;
+  apply filled_bottleneck; auto. Qed.
+Lemma same_set n (S T : (nat -> R) -> Prop) y : (forall x, S x <-> T x) -> (max_min n S y -> max_min n T y) /\
+  (lexicographically_max_min n S y -> lexicographically_max_min n T y).
+Proof. intros E; split; intros H x X; apply H; apply E; auto. Qed.
 (* {thm-foundations-certificate} 1 implies 2. *)
 Theorem certified_fair P y : model P -> certified P y -> fair P y.
-Proof. intros M Cy y' [_ [B' F']] i I G. destruct (Cy i I) as [E|[j [J [U [A H]]]]].
-  - specialize (B' i I); rewrite E in B'; simpl in B'; lra.
-  - destruct (exchange (n P) (fun h => a P h j * y' h) (fun h => a P h j * y h) i) as [h [K [_ L]]]; auto.
-    + change (use P y' j <= use P y j). rewrite U; auto.
-    + simpl; nra.
-    + apply factor in L; [|apply rate_ge0; auto]. exists h; split; [auto|split; [apply L|apply H; [auto|apply L]]]. Qed.
+Proof. intros M C. apply (same_set (n P) (filling.allowed (to_fill P))); [apply filled_allowed|].
+  apply (filling.certified_max_min (to_fill P)); [apply filled_model; auto|].
+  apply filled_certified; auto. Qed.
 (* {thm-foundations-certificate} 2 implies 3. *)
 Theorem fair_is_leximin P y : feasible P y -> fair P y -> leximin P y.
 Proof. apply max_min_is_leximin. Qed.
-(* {thm-foundations-certificate} At most one vector has these properties. *)
-Theorem unique P y y' : feasible P y -> feasible P y' -> fair P y -> leximin P y' -> ∀ i < n P, y i = y' i.
-Proof. intros F F'; apply only_one; auto. Qed.
-(* ------------------------------------------------------------------------------------------------ existence *)
-(* Those in s rise together by z, with which a resource q runs out first; its users stop, the others go on. *)
-Lemma pour K N (A : nat -> nat -> R) : (forall k i, 0 <= A k i) -> (∀ i < N, ∃ k < K, 0 < A k i) ->
-  forall fuel (s : nat -> bool) C, (length (filter s (seq 0 N)) < fuel)%nat -> (∀ k < K, 0 <= C k) -> exists y,
-  (forall i, 0 <= y i /\ (s i = false -> y i = 0)) /\ (∀ k < K, (Σ i < N, A k i * y i) <= C k) /\
-  ∀ i < N, s i = true -> ∃ k < K, 0 < A k i /\ (Σ h < N, A k h * y h) = C k /\ ∀ h < N, 0 < A k h -> y h <= y i.
-Proof. intros A0 some; induction fuel as [|fuel IH]; intros s C Few C0; [lia|].
-  destruct (dec_ex N (fun i => s i = true)) as [[g [G Sg]]|no]; [intros i; apply Bool.bool_dec| |].
-  2: { exists (fun _ => 0). split; [intros; lra|split; [|intros i I S; destruct no; exists i; auto]].
-    intros k Kk; rewrite sum_zero by (intros; lra); auto. }
-  set (U := fun k => Σ i < N, if s i then A k i else 0). assert (U0 : forall k, 0 <= U k) by (intros k; apply sum_ge0;
-  intros i _; destruct (s i); [auto|lra]). destruct (least K (fun k => 0 < U k) (fun k => C k / U k)) as [q [Q [Uq L]]].
-  { intros k; destruct (Rlt_dec 0 (U k)); auto. } { destruct (some g G) as [k [Kk Ak]]; exists k; split; [auto|].
-  apply sum_gt0 with g; auto; [intros i _; destruct (s i); [auto|lra]|rewrite Sg; auto]. }
-  set (z := C q / U q) in *. assert (z0 : 0 <= z) by (apply Rmult_le_pos; [auto|apply Rlt_le, Rinv_0_lt_compat; auto]).
-  assert (Ez : z * U q = C q) by (unfold z; field; lra). assert (Le : ∀ k < K, 0 <= C k - z * U k).
-  { intros k Kk. destruct (U0 k) as [Uk|Z]; [|rewrite <- Z; specialize (C0 k Kk); lra]. specialize (L k Kk Uk).
-    apply Rmult_le_compat_r with (r := U k) in L; [|lra]. replace (C k / U k * U k) with (C k) in L by (field;
-    lra). lra. }
-  set (t := fun i => if Rlt_dec 0 (A q i) then false else s i).
-  destruct (IH t (fun k => C k - z * U k)) as [y [Y [F T]]]; auto.
-  { apply sum_gt0_inv in Uq as [i [I Gi]]. destruct (s i) eqn:Si; [|lra].
-    assert (length (filter t (seq 0 N)) < length (filter s (seq 0 N)))%nat; [|lia]. unfold t. apply filter_lt with i;
-    auto; [|apply in_seq; lia|destruct (Rlt_dec 0 (A q i)); tauto]. intros h _; destruct (Rlt_dec 0 (A q h));
-    [discriminate|auto]. }
-  assert (stopped : forall h, 0 < A q h -> y h = 0) by (intros h Ah; apply Y; unfold t; destruct (Rlt_dec 0 (A q h));
-  tauto). exists (fun i => y i + if s i then z else 0). assert (use : forall k, (Σ i < N, A k i * (y i + if s i then z
-  else 0)) = (Σ i < N, A k i * y i) + z * U k). { intros k; unfold U; rewrite (Rmult_comm z), <- sum_mul, <- sum_plus;
-  apply sum_ext; intros i _; destruct (s i); lra. } split; [|split].
-  - intros i; destruct (Y i) as [Y0 Yz]; split; [destruct (s i); lra|]. intros Si; unfold t in Yz; rewrite Si in *.
-    rewrite Yz by (destruct (Rlt_dec 0 (A q i)); auto). lra.
-  - intros k Kk; rewrite use; specialize (F k Kk); simpl in F; lra.
-  - intros i I Si. rewrite Si. destruct (Rlt_dec 0 (A q i)) as [Ai|Ni].
-    + exists q; rewrite use, Ez, sum_zero; [|intros h _; destruct (A0 q h) as [Ah|Z];
-      [rewrite stopped; auto|rewrite <- Z]; lra]. repeat split; auto; [lra|]. intros h _ Ah; rewrite !stopped by auto.
-      destruct (s h); lra.
-    + destruct (T i I) as [k [Kk [Ak [E M]]]]; [unfold t; destruct (Rlt_dec 0 (A q i)); tauto|]. exists k; rewrite use.
-      repeat split; auto; [lra|]. intros h H Ah; specialize (M h H Ah); destruct (s h); lra. Qed.
-(* {thm-foundations-filling} In some feasible vector each user has a reason to stop, as in the one with which
-   progressive filling ends. *)
-Theorem filling P : model P -> exists y, feasible P y /\ certified P y.
-Proof. intros M. (* the bound of user i is a resource, m + i, that only i needs *)
-  set (A := fun k i => if lt_dec k (m P) then a P i k else match b P i with
-    | Some _ => if Nat.eqb i (k - m P) then 1 else 0 | None => 0 end).
-  set (C := fun k => if lt_dec k (m P) then 1 else match b P (k - m P) with Some u => u | None => 0 end).
-  assert (own : forall y i u, (i < n P)%nat -> b P i = Some u -> (Σ h < n P, A (m P + i)%nat h * y h) = y i /\
-    A (m P + i)%nat i = 1 /\ C (m P + i)%nat = u).
-  { intros y i u I E; unfold A, C; destruct (lt_dec (m P + i) (m P)); [lia|]. replace (m P + i - m P)%nat with i by lia.
-    rewrite E, Nat.eqb_refl; repeat split. rewrite <- (sum_only (n P) i y) by auto. apply sum_ext; intros h _.
-    destruct (Nat.eqb_spec h i) as [->|]; [rewrite E|destruct (b P h)]; lra. }
-  assert (shared : forall y k, (k < m P)%nat -> (Σ h < n P, A k h * y h) = use P y k /\ C k = 1 /\
-    forall i, A k i = a P i k) by (intros y k Kk; unfold A, C, use; destruct (lt_dec k (m P)); [auto|lia]).
-  destruct (pour (m P + n P) (n P) A) with (s := fun _ : nat => true) (C := C) (fuel := S (n P)) as [y [Y [F T]]].
-  - intros k i; unfold A. destruct (lt_dec k (m P)); [apply rate_ge0; auto|].
-    destruct (b P i), (Nat.eqb i (k - m P)); lra.
-  - intros i I. destruct (weight_ge0 P M i I) as [W|W].
-    + destruct (dominant P M i I) as [k [K D]]; exists k; split; [lia|].
-      destruct (shared (fun _ => 0) k K) as [_ [_ ->]]. lra.
-    + exists (m P + i)%nat; split; [lia|]. destruct (own (fun _ => 0) i 0 I) as [_ [-> _]];
-      [apply weightless; auto|lra].
-  - apply le_n_S. rewrite <- (seq_length (n P) 0) at 2. induction (seq 0 (n P)); simpl; lia.
-  - intros k Kk; unfold C. destruct (lt_dec k (m P)); [lra|]. pose proof (bound_ge0 P M (k - m P) ltac:(lia)) as B.
-    destruct (b P (k - m P)); simpl in B; lra.
-  - exists y. split; [split; [|split]|]; intros i I.
-    + apply Y.
-    + destruct (b P i) as [u|] eqn:E; simpl; [|auto]. destruct (own y i u I E) as [S [_ V]].
-      specialize (F (m P + i)%nat ltac:(lia)). lra.
-    + destruct (shared y i I) as [S [V _]]. specialize (F i ltac:(lia)). lra.
-    + destruct (T i I eq_refl) as [k [Kk [G [E H]]]]. destruct (lt_dec k (m P)) as [L|L].
-      * right; exists k. destruct (shared y k L) as [S [V W]]. unfold bottleneck. rewrite <- S, <- W.
-        repeat split; auto; [lra|]. intros h Hh; rewrite <- W; auto.
-      * left. unfold A in G; destruct (lt_dec k (m P)); [lia|]. destruct (b P i) as [u|] eqn:B; [|lra].
-        destruct (Nat.eqb_spec i (k - m P)) as [Ei|]; [|lra]. replace k with (m P + i)%nat in E by lia.
-        destruct (own y i u I B) as [S [_ V]]. f_equal; lra. Qed.
 (* {thm-foundations-certificate} 3 implies 1. *)
 Theorem leximin_certified P y : model P -> feasible P y -> leximin P y -> certified P y.
-Proof. intros M F L. destruct (filling P M) as [y' [F' C']]. assert (E : ∀ i < n P, y' i = y i) by (apply unique;
-  auto; apply certified_fair; auto). intros i I. destruct (C' i I) as [B|[j [J [U [A H]]]]]; [left; rewrite <- E;
-  auto|right; exists j; repeat split; auto].
-  - rewrite <- U; unfold use; apply sum_ext; intros; rewrite E; auto.
-  - intros h K Ah; rewrite <- !E by auto; auto. Qed.
+Proof. intros M F L. apply filled_certified; auto. apply (filling.three_in_one (to_fill P)); [apply filled_model;
+  auto|apply filled_allowed; auto|]. apply (same_set (n P) (feasible P)); auto. intros x; symmetry; apply filled_allowed.
+  Qed.
+(* {thm-foundations-certificate} {thm-foundations-filling} At most one vector has these properties. *)
+Theorem unique P y y' : feasible P y -> feasible P y' -> fair P y -> leximin P y' -> ∀ i < n P, y i = y' i.
+Proof. intros F F'; apply only_one; auto. Qed.
+Theorem filling P : model P -> exists y, feasible P y /\ certified P y.
+Proof. intros M. destruct (filling.exists_certified (to_fill P) (filled_model P M)) as [y [F C]].
+  apply filled_allowed in F. exists y; split; [auto|apply filled_certified; auto]. Qed.
+(* {thm-foundations-filling} It ends after at most n rounds, and after at most m and the number of users with a bound. *)
+Theorem at_most_n_rounds P k s s' : begins P s -> filling.rounds (to_fill P) k s s' ->
+  (k <= n P)%nat /\ (k <= m P + filling.bounded (to_fill P))%nat.
+Proof. intros [B _]; apply (filling.rounds_end (to_fill P)); auto. Qed.
+(* {thm-foundations-filling} As long as somebody rises there is a next round, up to the first stop. *)
+Theorem another_round P k s s' : model P -> begins P s -> filling.rounds (to_fill P) k s s' ->
+  (∃ i < n P, filling.rising s' i = true) -> exists s'', filling.first_round (to_fill P) s' s''.
+Proof. intros M [B W] Ro So. apply filling.first_to_stop; auto; [apply filled_model; auto|..].
+  - apply (filling.rounds_kept (to_fill P) k s); auto; [apply filled_model; auto|apply filling.begin_kept;
+    [apply filled_model|]; auto].
+  - intros i _ _; simpl. rewrite <- W. clear - Ro. induction Ro as [|k s s' s'' _ IH [Le _]]; lra. Qed.
+(* {thm-foundations-filling} Its result has the certificate, and so it is max-min fair and lexicographically maximal. *)
+Theorem progressive_filling P k s s' : model P -> begins P s -> filling.rounds (to_fill P) k s s' ->
+  (∀ i < n P, filling.rising s' i = false) -> let y := filling.stands s' in
+  feasible P y /\ certified P y /\ fair P y /\ leximin P y.
+Proof. intros M [B _] Ro No y. destruct (filling.result (to_fill P) k s s' (filled_model P M) B Ro No) as [F C].
+  apply filled_allowed in F. apply filled_certified in C; auto. pose proof (certified_fair P _ M C).
+  repeat split; auto; try apply F. apply fair_is_leximin; auto. Qed.
+(* {thm-foundations-filling} A resource that stops a user which is below its bound is its bottleneck at the end. *)
+Theorem stopped_by P k l s s1 s2 s' i j : model P -> begins P s -> filling.rounds (to_fill P) k s s1 ->
+  filling.round (to_fill P) s1 s2 -> filling.rounds (to_fill P) l s2 s' -> (i < n P)%nat -> filling.rising s1 i = true ->
+  b P i <> Some (filling.stands s2 i) -> filling.full (to_fill P) (filling.stands s2) i j ->
+  bottleneck P (filling.stands s') i j.
+Proof. intros M [B _] R1 R R2 I Ri N Fu. pose proof (filled_model P M) as FM. apply filled_bottleneck; auto.
+  - apply filled_allowed. apply (filling.rounds_kept (to_fill P) l s2); auto. apply (filling.round_kept (to_fill P) s1);
+    auto. apply (filling.rounds_kept (to_fill P) k s); auto. apply filling.begin_kept; auto.
+  - apply (filling.stopped_by (to_fill P) k l s s1 s2 s' i j); auto. Qed.
 (* ------------------------------------------------------------------------------------------- four properties *)
 (* {thm-foundations-si} With weights that sum to 1, z = 1 is the level that a user would have alone with its weight of
    everything. *)
@@ -267,5 +244,5 @@ Proof. intros Cp en em ea eb [F0 [Fb Fu]] Ce. assert (us : forall j, use P (fun 
       rewrite <- E; field; lra.
     + rewrite ea in A by auto. split; [lia|split; [rewrite us; auto|split; [nra|]]]. intros h H Ah.
       apply Rmult_le_compat_l; [lra|]. apply B; [lia|rewrite ea by auto; nra]. Qed.
-(* {whole} thm-foundations-certificate thm-foundations-si thm-foundations-ef thm-foundations-po thm-foundations-sp
+(* {whole} thm-foundations-certificate thm-foundations-filling thm-foundations-si thm-foundations-ef thm-foundations-po thm-foundations-sp
    lem-foundations-one lem-foundations-envy lem-foundations-more *)

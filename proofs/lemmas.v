@@ -4,6 +4,7 @@ From proofs Require Import sums.
 Import ListNotations.
 Local Open Scope R_scope.
 (* {model} *)
+Definition within x (u : option R) := match u with Some v => x <= v | None => True end.
 (* Of n entries: no entry is larger in another vector of the set S unless one that is no larger gets smaller. *)
 Definition max_min n (S : (nat -> R) -> Prop) y := forall y', S y' -> ∀ i < n, y i < y' i ->
   ∃ h < n, y' h < y h /\ y h <= y i.

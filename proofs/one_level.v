@@ -1,5 +1,6 @@
 (* One divisible resource: everybody rises to one level, each between two limits of its own. *)
 From proofs Require Import sums lemmas.
+From proofs Require filling.
 Local Open Scope R_scope.
 (* {model} *)
 (* n users share C of one resource. User i has w i times its level, which lies between lo i and up i (None: no limit).
@@ -16,79 +17,56 @@ Definition level P L := used P (at_level P L) <= C P /\
 (* A cluster of virtual machines: w are the wishes, lo the floors, and nobody has more than it wishes. *)
 Definition cluster P := forall i, up P i = Some 1.
 (* {end} *)
-Ltac innermost := match goal with H : context [Rle_dec ?x ?y] |- _ => lazymatch constr:((x, y)) with context [Rle_dec]
-  => fail | _ => idtac end; destruct (Rle_dec x y) | |- context [Rle_dec ?x ?y] => lazymatch constr:((x, y))
-  with context [Rle_dec] => fail | _ => idtac end; destruct (Rle_dec x y) end.
-Ltac limits := unfold at_level, up_to, Rmin, Rmax in *; repeat innermost; try lra.
+Ltac limits := unfold at_level, up_to in *; filling.limits.
+(* It is a filling with one resource. *)
+Definition to_fill P := filling.Pool (n P) 1 (fun i _ => w P i) (lo P) (up P) (fun _ => C P - used P (lo P)).
+Definition water P := filling.State 0 (fun _ => true) (lo P).
+Lemma filled_model P : model P -> filling.model (to_fill P).
+Proof. intros [M U]; split; simpl; [intros; apply Rlt_le, M|intros; apply M|intros; lra|]. intros i _; right.
+  exists O; split; [lia|apply M]. Qed.
+Lemma filled_used P y j : filling.used (to_fill P) y j = used P y - used P (lo P).
+Proof. unfold filling.used, used; simpl. pose proof (sum_plus (n P) (fun i => w P i * (y i - lo P i))
+  (fun i => w P i * lo P i)) as E. simpl in E. rewrite <- (sum_ext (n P) (fun i => w P i * y i)) in E; [lra|].
+  intros; ring. Qed.
+Lemma filled_fits P z : filling.fits (to_fill P) (water P) z <-> used P (at_level P z) <= C P.
+Proof. unfold filling.fits; simpl. split; intros F; [specialize (F O ltac:(lia))|intros j _]; rewrite filled_used in *;
+  change (filling.raised (to_fill P) (water P) z) with (at_level P z) in *; lra. Qed.
+Lemma filled_allowed P y : filling.allowed (to_fill P) y <-> allowed P y.
+Proof. unfold filling.allowed, allowed; simpl. split; intros [A B]; (split; [exact A|]);
+  [specialize (B O ltac:(lia))|intros j _]; rewrite filled_used in *; lra. Qed.
 Lemma between P L i : model P -> lo P i <= at_level P L i /\ up_to P i (at_level P L i).
-Proof. intros [M _]. destruct (M i) as [_ U]. unfold at_level, up_to in *. destruct (up P i) as [b|]; limits. Qed.
-Lemma slowly P L e i : 0 < e -> at_level P (L + e) i <= at_level P L i + e.
-Proof. intros E. unfold at_level. destruct (up P i) as [b|]; limits. Qed.
-Lemma mono P y z i : y <= z -> at_level P y i <= at_level P z i.
-Proof. intros L. unfold at_level. destruct (up P i); limits. Qed.
-Lemma used_mono P y z : model P -> y <= z -> used P (at_level P y) <= used P (at_level P z).
-Proof. intros M L. apply sum_le; intros i _. apply Rmult_le_compat_l; [apply Rlt_le, M|apply mono; auto]. Qed.
-Lemma used_slowly P L e : model P -> 0 < e -> used P (at_level P (L + e)) <= used P (at_level P L) + sum (n P) (w P) *
-  e.
-Proof. intros M E. unfold used. rewrite <- sum_mul, <- sum_plus. apply sum_le; intros i _.
-  pose proof (slowly P L e i E). pose proof (proj1 (proj1 M i)). nra. Qed.
-Lemma highest k (f : nat -> R) : exists x, ∀ i < k, f i <= x.
-Proof. induction k as [|k [x H]]; [exists 0; lia|]. exists (Rmax x (f k)). intros i I.
-  destruct (Nat.eq_dec i k) as [->|]; [apply Rmax_r|apply Rle_trans with x; [apply H; lia|apply Rmax_l]]. Qed.
+Proof. intros [M _]. apply (filling.between (to_fill P)), M. Qed.
 (* {thm-one_level} *)
 Theorem there_is_a_level P : model P -> exists L, level P L.
-Proof. intros M. assert (W : 0 <= sum (n P) (w P)) by (apply sum_ge0; intros i _; apply Rlt_le, M).
-  destruct (highest (n P) (fun i => match up P i with Some b => b | None => 0 end)) as [B HB].
-  destruct (highest (n P) (fun i => - lo P i)) as [A HA]. assert (top : (exists Z, C P < used P (at_level P Z))
-  \/ exists L, level P L).
-  { assert (D : (∃ i < n P, up P i = None) \/ ∀ i < n P, up P i <> None).
-    { generalize (n P). intros q; induction q as [|k [[i [I E]]|N]]; [right; lia|left; exists i; split; [lia|auto]|].
-    destruct (up P k) eqn:E; [right; intros i I; destruct (Nat.eq_dec i k) as [->|]; [congruence|apply N; lia]|left;
-    exists k; auto]. } destruct D as [[i [I E]]|N].
-    - left. pose proof (proj1 (proj1 M i)) as Wi. set (g := (C P - used P (lo P) + 1) / w P i).
-      assert (G : 0 < g) by (apply Rdiv_lt_0_compat; [pose proof (proj2 M); lra|auto]).
-      assert (Eg : w P i * g = C P - used P (lo P) + 1) by (unfold g; field; lra). exists (lo P i + g).
-      pose proof (sum_gap (n P) (fun h => w P h * lo P h) (fun h => w P h * at_level P (lo P i + g) h) i (w P i * g))
-      as Q. assert (sum (n P) (fun h => w P h * lo P h) <= sum (n P) (fun h => w P h * at_level P (lo P i + g) h)
-      - w P i * g); [|unfold used in *; lra]. apply Q; [intros h _; apply Rmult_le_compat_l;
-      [apply Rlt_le, M|apply between; auto]|auto|]. unfold at_level. rewrite E, Rmax_left by lra. lra.
-    - assert (All : ∀ i < n P, up P i = Some (at_level P B i)).
-      { intros i I. specialize (N i I); specialize (HB i I). pose proof (proj2 (proj1 M i)) as U.
-        unfold at_level, up_to in *. destruct (up P i) as [b|]; [|tauto]. f_equal. limits. }
-      destruct (Rle_lt_dec (used P (at_level P B)) (C P)); [right; exists B; split; auto|left; exists B; auto]. }
-  destruct top as [[Z HZ]|]; [|auto]. destruct (completeness (fun z => used P (at_level P z) <= C P)) as [L [Ub Lub]].
-  { exists Z. intros z Hz. suppose G. pose proof (used_mono P Z z M ltac:(lra)). lra. } { exists (- A).
-  replace (used P (at_level P (- A))) with (used P (lo P)); [apply M|]. apply sum_ext; intros i I. f_equal.
-  specialize (HA i I). pose proof (proj2 (proj1 M i)) as U. unfold at_level, up_to in *. destruct (up P i); limits. }
-  exists L. split.
-  - suppose G. set (e := (used P (at_level P L) - C P) / (sum (n P) (w P) + 1)).
-    assert (E : 0 < e) by (apply Rdiv_lt_0_compat; lra). assert (Ee : e * (sum (n P) (w P) + 1) = used P (at_level P L)
-    - C P) by (unfold e; field; lra). assert (L <= L - e); [|lra]. apply Lub. intros z Hz. suppose Gz.
-    pose proof (used_mono P (L - e) z M ltac:(lra)). pose proof (used_slowly P (L - e) e M E) as Q.
-    replace (L - e + e) with L in Q by ring. nra.
-  - left. intros z Lz. destruct (Rle_lt_dec (used P (at_level P z)) (C P)) as [F|]; [specialize (Ub z F); lra|auto].
-    Qed.
+Proof. intros M. destruct (filling.highest (n P) (fun i => - lo P i)) as [A HA].
+  destruct (filling.highest_level (to_fill P) (water P) (- A)) as [L [_ [F Top]]]; [apply filled_model;
+  auto|simpl; intros; lra| |].
+  { apply filled_fits. replace (used P (at_level P (- A))) with (used P (lo P)); [apply M|]. apply sum_ext; intros i I.
+    f_equal. specialize (HA i I). pose proof (proj2 (proj1 M i)) as U. limits; destruct (up P i); limits. }
+  exists L. split; [apply filled_fits; auto|]. destruct Top as [Top|All]; [left|right; intros i I; apply All; auto].
+  intros z Z. suppose G. apply filled_fits in G. specialize (Top z G). lra. Qed.
 (* {thm-one_level} {lem-virtual_cluster-share} Nothing is left unless all users are at their upper limits. *)
 Theorem all_handed_out P L : model P -> level P L -> used P (at_level P L) = C P \/ ∀ i < n P, up P i = Some (at_level P
   L i).
-Proof. intros M [F [Hi|All]]; [left|auto]. destruct (Rle_lt_or_eq_dec _ _ F) as [less|]; [exfalso|auto].
-  assert (W : 0 <= sum (n P) (w P)) by (apply sum_ge0; intros i _; apply Rlt_le, M).
-  set (e := (C P - used P (at_level P L)) / (sum (n P) (w P) + 1)). assert (E : 0 < e) by (apply Rdiv_lt_0_compat; lra).
-  assert (Ee : e * (sum (n P) (w P) + 1) = C P - used P (at_level P L)) by (unfold e; field; lra).
-  pose proof (used_slowly P L e M E). specialize (Hi (L + e) ltac:(lra)). nra. Qed.
-Lemma one_level_max_min P L : model P -> level P L -> max_min (n P) (allowed P) (at_level P L).
-Proof. intros M Le y' [B' U'] i I G. destruct (all_handed_out P L M Le) as [Full|All].
-  - destruct (exchange (n P) (fun h => w P h * y' h) (fun h => w P h * at_level P L h) i) as [h [H [_ Lt]]]; auto.
-    { unfold used in *; lra. } { apply Rmult_lt_compat_l; [apply M|auto]. }
-    apply factor in Lt as [_ Lt]; [|apply Rlt_le, M]. exists h. split; [auto|split; [auto|]].
-    destruct (B' h H) as [Lh _], (B' i I) as [_ Ui]. unfold at_level, up_to in *. destruct (up P h), (up P i); limits.
-  - destruct (B' i I) as [_ Ui]. unfold up_to in Ui. rewrite (All i I) in Ui. lra. Qed.
+Proof. intros M [F [Hi|All]]; [left|auto]. destruct (filling.used_up (to_fill P) (water P) L) as [i [_ [_ [j [_ [U _]]]]]];
+  [apply filled_model; auto|apply filled_fits; auto|intros z Z; suppose G; specialize (Hi z G); apply filled_fits in Z;
+  lra|]. rewrite filled_used in U. change (filling.raised (to_fill P) (water P) L) with (at_level P L) in U. simpl in U.
+  lra. Qed.
+(* its stops are the certificate *)
+Lemma one_level_certified P L : model P -> level P L -> filling.certified (to_fill P) (at_level P L).
+Proof. intros M Le i I. destruct (all_handed_out P L M Le) as [Full|All]; [|left; apply All; auto].
+  destruct (Rlt_le_dec (at_level P L i) L) as [G|G]; [left; simpl|right; exists O].
+  - pose proof (proj2 (proj1 M i)). limits; destruct (up P i); limits; f_equal; lra.
+  - split; [simpl; lia|split; [rewrite filled_used; simpl; lra|split; [apply M|]]]. intros h _ _ H; simpl in H.
+    apply Rle_trans with (2 := G). limits; destruct (up P h); limits. Qed.
 (* {thm-one_level} *)
 Theorem one_level P L : model P -> level P L -> allowed P (at_level P L) /\ lexicographically_max_min (n P) (allowed P)
   (at_level P L) /\ forall y, allowed P y -> lexicographically_max_min (n P) (allowed P) y ->
   ∀ i < n P, y i = at_level P L i.
 Proof. intros M Le. assert (A : allowed P (at_level P L)) by (split; [intros i _; apply between; auto|apply Le]).
-  assert (Mm := one_level_max_min P L M Le). split; [auto|split; [apply max_min_is_leximin; auto|]]. intros y Ay Ly i I.
+  assert (Mm : max_min (n P) (allowed P) (at_level P L)).
+  { intros y Ay. apply (filling.certified_max_min (to_fill P)); [apply filled_model; auto|apply one_level_certified;
+    auto|apply filled_allowed; auto]. } split; [auto|split; [apply max_min_is_leximin; auto|]]. intros y Ay Ly i I.
   symmetry. apply (only_one (n P) (allowed P)); auto. Qed.
 (* {lem-virtual_cluster-share} Part 1: any other allocation has a smaller least fraction. *)
 Theorem largest_least_fraction P L y i : model P -> cluster P -> level P L -> C P < sum (n P) (w P) -> allowed P y ->

@@ -5,6 +5,9 @@ Local Open Scope R_scope.
 (* Suppose the contrary of an inequality. *)
 Tactic Notation "suppose" ident(G) := first [apply Rnot_lt_le; intros G|apply Rnot_le_lt; intros G].
 (* One case for each way in which maxima and minima may turn out *)
+Ltac innermost := match goal with H : context [Rle_dec ?x ?y] |- _ => lazymatch constr:((x, y)) with context [Rle_dec]
+  => fail | _ => idtac end; destruct (Rle_dec x y) | |- context [Rle_dec ?x ?y] => lazymatch constr:((x, y))
+  with context [Rle_dec] => fail | _ => idtac end; destruct (Rle_dec x y) end.
 Ltac minmax := unfold Rmax, Rmin in *; repeat destruct (Rle_dec _ _); try lra; nra.
 
 Notation "'∀' i '<' k , P" := (forall i, (i < k)%nat -> P) (at level 200, i name, k at level 69, P at level 200).
