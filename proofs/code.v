@@ -1,7 +1,7 @@
 (* Tied to the code: a checker on fractions of what the rules in plain Python give, and what it proves. *)
 From Coq Require Import QArith Qreals List Bool.
 From proofs Require Import sums.
-From proofs Require foundations dmfa_srq.
+From proofs Require lemmas filling foundations dmfa_srq.
 Import ListNotations.
 Local Open Scope R_scope.
 (* {model} *)
@@ -15,29 +15,45 @@ Definition all n f := forallb f (seq 0 n).
 Definition some n f := existsb f (seq 0 n).
 Definition lt_bool p q := negb (Qle_bool q p).
 
-(* capacities C, demands D, weights, bounds on tasks, and the tasks that the rule gave *)
-Record division := Division { C : list Q; D : list (list Q); weights : list Q; bounds : list (option Q); tasks :
-  list Q }.
-Definition n (d : division) := length (weights d).
-Definition m (d : division) := length (C d).
+(* A filling in numbers: what users take, floors, lids, what there is, and the levels that are to be checked *)
+Record told := Told { takes : list (list Q); floors : list Q; lids : list (option Q); rests : list Q; levels : list Q }.
+Definition n t := length (levels t).
+Definition m t := length (rests t).
+Definition rate t := within (n t) (m t) (cell (takes t)).
+Definition lid t i := nth i (lids t) None.
+Definition used t j := qsum (n t) (fun i => rate t i j * (entry (levels t) i - entry (floors t) i))%Q.
+Definition at_lid t i := match lid t i with Some u => Qeq_bool u (entry (levels t) i) | None => false end.
+Definition stopped_by t (use : list Q) i j := Qeq_bool (entry use j) (entry (rests t) j) && lt_bool 0 (rate t i j)
+  && all (n t) (fun h => Qle_bool (rate t h j) 0 || Qle_bool (entry (levels t) h) (entry (floors t) h)
+    || Qle_bool (entry (levels t) h) (entry (levels t) i)).
+Definition sound t := let use := map (used t) (seq 0 (m t)) in all (n t) (fun i =>
+    Qle_bool (entry (floors t) i) (entry (levels t) i) && match lid t i with
+      | Some u => Qle_bool (entry (floors t) i) u && Qle_bool (entry (levels t) i) u | None => true end
+    && all (m t) (fun j => Qle_bool 0 (rate t i j)) && (at_lid t i || some (m t) (stopped_by t use i)))
+  && all (m t) (fun j => Qle_bool 0 (entry (rests t) j) && Qle_bool (entry use j) (entry (rests t) j)).
+Definition pool_of t := filling.Pool (n t) (m t) (fun i j => Q2R (rate t i j)) (fun i => Q2R (entry (floors t) i))
+  (fun i => option_map Q2R (lid t i)) (fun j => Q2R (entry (rests t) j)).
+Definition levels_of t i := Q2R (entry (levels t) i).
+
+(* What a rule takes and gives: capacities C, demands D, weights, the levels that users would have without tasks (past),
+   the tasks that they hold where they begin, their bounds on tasks, and the tasks that they get. *)
+Record division := Division { C : list Q; D : list (list Q); weights : list Q; past : list Q; held : list Q;
+  bounds : list (option Q); tasks : list Q }.
 Definition part d i j := (cell (D d) i j / entry (C d) j)%Q.
-Definition a_level d i := Qred (entry (weights d) i / largest (m d) (part d i)).                       (* in tasks *)
-Definition rate d := within (n d) (m d) (fun i j => Qred (a_level d i * part d i j)).
-Definition levels d i := Qred (entry (tasks d) i / a_level d i).
-Definition cap d i := option_map (fun u => Qred (u / a_level d i)) (nth i (bounds d) None).
-Definition used d j := qsum (n d) (fun i => rate d i j * levels d i)%Q.
-Definition stopped_by d i j := Qeq_bool (used d j) 1 && lt_bool 0 (rate d i j) && all (n d)
-  (fun h => Qle_bool (rate d h j) 0 || Qle_bool (levels d h) (levels d i)).
-Definition accepted d := all (n d) (fun i => lt_bool 0 (entry (weights d) i) && Qle_bool 0 (levels d i)
-    && all (m d) (fun j => Qle_bool 0 (cell (D d) i j) && Qle_bool 0 (rate d i j) && Qle_bool (rate d i j)
-      (entry (weights d) i))
-    && some (m d) (fun j => Qeq_bool (rate d i j) (entry (weights d) i))
-    && match cap d i with Some u => Qle_bool 0 u && Qle_bool (levels d i) u | None => true end
-    && (match cap d i with Some u => Qeq_bool u (levels d i) | None => false end || some (m d) (stopped_by d i)))
-  && all (m d) (fun j => lt_bool 0 (entry (C d) j) && Qle_bool (used d j) 1).
-Definition pool_of d := foundations.Pool (n d) (m d) (fun i j => Q2R (rate d i j)) (fun i => Q2R (entry (weights d) i))
-  (fun i => option_map Q2R (cap d i)).
-Definition levels_of d i := Q2R (levels d i).
+Definition a_level d i := Qred (entry (weights d) i / largest (length (C d)) (part d i)).              (* in tasks *)
+Definition told_by d := let users := seq 0 (length (weights d)) in let resources := seq 0 (length (C d)) in
+  let per := map (a_level d) users in let level s i := Qred (entry (past d) i + entry s i / entry per i) in
+  Told (map (fun i => map (fun j => Qred (entry per i * part d i j)) resources) users) (map (level (held d)) users)
+    (map (fun i => option_map (fun u => Qred (entry (past d) i + u / entry per i)) (nth i (bounds d) None)) users)
+    (map (fun j => Qred (1 - qsum (length (weights d)) (fun i => entry (held d) i * part d i j)%Q)) resources)
+    (map (level (tasks d)) users).
+Definition accepted d := sound (told_by d).
+(* DRF: with weights w all begin with nothing at level 0, and the weight is the largest rate. *)
+Definition plain t w := all (n t) (fun i => Qeq_bool (entry (floors t) i) 0 && lt_bool 0 (entry w i)
+    && all (m t) (fun j => Qle_bool (rate t i j) (entry w i)) && some (m t) (fun j => Qeq_bool (rate t i j) (entry w i)))
+  && all (m t) (fun j => Qeq_bool (entry (rests t) j) 1).
+Definition drf_pool_of t w := foundations.Pool (n t) (m t) (fun i j => Q2R (rate t i j)) (fun i => Q2R (entry w i))
+  (fun i => option_map Q2R (lid t i)).
 (* {end} *)
 Lemma le_R p q : Qle_bool p q = true -> Q2R p <= Q2R q.
 Proof. intros H; apply Qle_Rle, Qle_bool_iff, H. Qed.
@@ -60,52 +76,74 @@ Proof. intros H; apply existsb_exists in H as [j [J E]]. apply in_seq in J. exis
 Lemma within_is (p : Q -> Prop) k l f i j : p 0%Q -> ((i < k)%nat -> (j < l)%nat -> p (f i j)) -> p (within k l f i j).
 Proof. intros P0 H; unfold within. destruct (i <? k)%nat eqn:I, (j <? l)%nat eqn:J; simpl; auto.
   apply H; apply Nat.ltb_lt; auto. Qed.
-(* {alg-foundations-filling} If the checker accepts a result of the code, it is the max-min fair division of the pool.
-   *)
-Theorem accepted_is_fair d : accepted d = true -> (∀ j < m d, 0 < Q2R (entry (C d) j) /\ ∀ i < n d, 0 <= Q2R (cell (D d)
-  i j)) /\ foundations.model (pool_of d) /\ foundations.feasible (pool_of d) (levels_of d) /\
-  foundations.certified (pool_of d) (levels_of d) /\ foundations.fair (pool_of d) (levels_of d).
-Proof. unfold accepted; rewrite andb_true_iff; intros [Us Fr]. assert (U : ∀ i < n d, 0 < Q2R (entry (weights d) i) /\
-  0 <= Q2R (levels d i) /\ (∀ j < m d, 0 <= Q2R (rate d i j) <= Q2R (entry (weights d) i) /\
-  0 <= Q2R (cell (D d) i j)) /\ (∃ j < m d, Q2R (rate d i j) = Q2R (entry (weights d) i)) /\
-  match cap d i with Some u => 0 <= Q2R u /\ Q2R (levels d i) <= Q2R u | None => True end /\ (cap d i <> None /\
-  option_map Q2R (cap d i) = Some (Q2R (levels d i)) \/ ∃ j < m d, stopped_by d i j = true)).
+Lemma listed (f : nat -> Q) k j : (j < k)%nat -> entry (map f (seq 0 k)) j = f j.
+Proof. intros J. unfold entry. rewrite nth_indep with (d' := f O) by (rewrite map_length, seq_length; auto).
+  rewrite map_nth, seq_nth by auto. auto. Qed.
+(* {alg-foundations-filling} What the checker accepts is the lexicographically max-min allocation. *)
+Theorem accepted_is_filled t : sound t = true -> let P := pool_of t in filling.model P /\
+  filling.allowed P (levels_of t) /\ filling.certified P (levels_of t) /\
+  lemmas.lexicographically_max_min (n t) (filling.allowed P) (levels_of t).
+Proof. intros Ac P. unfold sound in Ac; apply andb_true_iff in Ac as [Us Fr]. set (use := map (used t) (seq 0 (m t))) in
+  *. assert (U : ∀ i < n t, Q2R (entry (floors t) i) <= Q2R (entry (levels t) i) /\ match lid t i with Some u =>
+  Q2R (entry (floors t) i) <= Q2R u /\ Q2R (entry (levels t) i) <= Q2R u | None => True end /\ (∀ j < m t, 0 <=
+  Q2R (rate t i j)) /\ (at_lid t i = true \/ ∃ j < m t, stopped_by t use i j = true)).
   { intros i I. apply (each _ _ i) in Us; auto. rewrite !andb_true_iff, orb_true_iff in Us.
-    destruct Us as [[[[[W L] A] S] B] Ce]. apply lt_R in W; apply le_R in L; rewrite zero_R in W, L. repeat split; auto.
-    1, 2, 3: apply (each _ _ j) in A; auto; rewrite !andb_true_iff in A; destruct A as [[A1 A2] A3].
-    1, 2, 3: apply le_R in A1, A2, A3; rewrite zero_R in A1, A2; auto.
-    - apply one_of in S as [j [J E]]. exists j; split; [auto|apply eq_R; auto].
-    - destruct (cap d i); [|auto]. rewrite andb_true_iff in B; destruct B as [B1 B2]; apply le_R in B1;
-      apply le_R in B2; rewrite zero_R in B1; auto.
-    - destruct Ce as [Ce|Ce]; [left|right; apply one_of; auto]. destruct (cap d i); [|discriminate].
-      split; [discriminate|]. simpl; f_equal; apply eq_R; auto. }
-  assert (UseR : forall j, foundations.use (pool_of d) (levels_of d) j = Q2R (used d j)).
-  { intros j; unfold used; rewrite sum_R. apply sum_ext; intros i _; unfold levels_of; simpl; rewrite Q2R_mult; auto. }
-  assert (Mo : foundations.model (pool_of d)).
-  { split; simpl.
+    destruct Us as [[[L B] A] S]. split; [apply le_R; auto|split; [|split]].
+    - destruct (lid t i); [|auto]. apply andb_true_iff in B as [B1 B2]. split; apply le_R; auto.
+    - intros j J. rewrite <- zero_R. apply le_R, (each _ _ j A J).
+    - destruct S as [S|S]; [left; auto|right; apply one_of; auto]. }
+  assert (Use : ∀ j < m t, filling.used P (levels_of t) j = Q2R (entry use j)).
+  { intros j J; unfold use; rewrite listed by auto. unfold used; rewrite sum_R. apply sum_ext; intros i _.
+    unfold levels_of; simpl. rewrite Q2R_mult, Q2R_minus; auto. }
+  assert (F : ∀ j < m t, 0 <= Q2R (entry (rests t) j) /\ Q2R (entry use j) <= Q2R (entry (rests t) j)).
+  { intros j J. apply (each _ _ j) in Fr; auto. apply andb_true_iff in Fr as [F1 F2]. rewrite <- zero_R.
+    split; apply le_R; auto. }
+  assert (Ce : filling.certified P (levels_of t)). { intros i I. destruct (U i I) as [_ [_ [_ [L|[j [J S]]]]]].
+    - left. unfold at_lid in L. simpl. destruct (lid t i); [|discriminate]. simpl; f_equal; apply eq_R; auto.
+    - right; exists j. unfold stopped_by in S. rewrite !andb_true_iff in S. destruct S as [[S1 S2] S3].
+      split; [exact J|split; [rewrite Use by auto; apply eq_R; auto|split; [simpl; rewrite <- zero_R; apply lt_R;
+      auto|]]]. intros h H A L. apply (each _ _ h) in S3; auto. rewrite !orb_true_iff in S3. simpl in *.
+      destruct S3 as [[Z|Z]|Z]; apply le_R in Z; [rewrite zero_R in Z; lra|unfold levels_of in *; lra|exact Z]. }
+  assert (Mo : filling.model P). { split; simpl.
+    - intros i j. unfold rate, within. destruct (i <? n t)%nat eqn:I, (j <? m t)%nat eqn:J; simpl; rewrite ?zero_R;
+      try lra. pose proof I as I'; pose proof J as J'. apply Nat.ltb_lt in I', J'. destruct (U i I') as [_ [_ [A _]]].
+      specialize (A j J'). unfold rate, within in A. rewrite I, J in A. exact A.
+    - intros i I. destruct (U i I) as [_ [B _]]. destruct (lid t i); simpl; [apply B|auto].
+    - intros j J; apply F; auto.
+    - intros i I. destruct (Ce i I) as [E|[j [J [_ [A _]]]]]; [left; simpl in E; congruence|right; exists j; auto]. }
+  assert (Al : filling.allowed P (levels_of t)). { split; [|intros j J; rewrite Use by auto; apply F; auto]. intros i I.
+    destruct (U i I) as [L [B _]]. split; [exact L|]. simpl. destruct (lid t i); simpl; [apply B|auto]. }
+  split; [auto|split; [auto|split; [auto|]]]. apply (filling.three_in_one P (levels_of t) Mo Al); auto. Qed.
+(* {alg-foundations-filling} For DRF it is the max-min fair vector of Foundations. *)
+Theorem accepted_is_fair t w : sound t = true -> plain t w = true -> let P := drf_pool_of t w in foundations.model P /\
+  foundations.feasible P (levels_of t) /\ foundations.certified P (levels_of t) /\ foundations.fair P (levels_of t).
+Proof. intros Ac Dr P. destruct (accepted_is_filled t Ac) as [Mo [Al [Ce _]]]. unfold plain in Dr.
+  apply andb_true_iff in Dr as [Us Fr]. assert (U : ∀ i < n t, Q2R (entry (floors t) i) = 0 /\ 0 < Q2R (entry w i) /\
+  (∀ j < m t, Q2R (rate t i j) <= Q2R (entry w i)) /\ ∃ j < m t, Q2R (rate t i j) = Q2R (entry w i)).
+  { intros i I. apply (each _ _ i) in Us; auto. rewrite !andb_true_iff in Us. destruct Us as [[[Z W] A] S].
+    rewrite <- zero_R. split; [apply eq_R; auto|split; [apply lt_R; auto|split]].
+    - intros j J. apply le_R, (each _ _ j A J).
+    - apply one_of in S as [j [J E]]. exists j; split; [auto|apply eq_R; auto]. }
+  assert (F : ∀ j < m t, Q2R (entry (rests t) j) = 1) by (intros j J; rewrite <- one_R; apply eq_R, (each _ _ j Fr J)).
+  assert (M : foundations.model P). { split; simpl.
     - intros i I; destruct (U i I); lra.
     - intros i I Z; destruct (U i I); lra.
-    - intros i j. unfold rate. apply (within_is (fun q => 0 <= Q2R q)); [rewrite zero_R; lra|]. intros I J.
-      destruct (U i I) as [_ [_ [A _]]]. specialize (A j J). unfold rate, within in A. apply Nat.ltb_lt in I, J.
-      rewrite I, J in A; apply A.
-    - intros i j I. destruct (lt_dec j (m d)) as [J|J]; [apply (U i I); auto|]. destruct (U i I) as [W _].
-      unfold rate, within. apply Nat.ltb_nlt in J. rewrite J, andb_false_r, zero_R. lra.
+    - intros i j; apply (filling.need_ge0 _ Mo).
+    - intros i j I. destruct (le_lt_dec (m t) j) as [J|J]; [|apply (U i I); auto]. unfold rate, within.
+      rewrite (proj2 (Nat.ltb_ge _ _) J), andb_false_r, zero_R. destruct (U i I); lra.
     - intros i I. apply (U i I).
-    - intros i I. destruct (U i I) as [_ [_ [_ [_ [B _]]]]]. destruct (cap d i); simpl; [apply B|auto]. }
-  assert (Fe : foundations.feasible (pool_of d) (levels_of d)).
-  { split; [|split].
-    - intros i I; apply (U i I).
-    - intros i I. destruct (U i I) as [_ [_ [_ [_ [B _]]]]]. simpl. destruct (cap d i); simpl; [apply B|auto].
-    - intros j J. rewrite UseR, <- one_R. apply le_R. apply (each _ _ j) in Fr; auto.
-      rewrite andb_true_iff in Fr; apply Fr. }
-  assert (Ce : foundations.certified (pool_of d) (levels_of d)). { intros i I.
-  destruct (U i I) as [_ [_ [_ [_ [_ [[_ B]|[j [J E]]]]]]]]; [left; exact B|right; exists j]. unfold stopped_by in E.
-  rewrite !andb_true_iff in E. destruct E as [[E1 E2] E3]. apply eq_R in E1; apply lt_R in E2; rewrite one_R in E1;
-  rewrite zero_R in E2. split; [auto|split; [rewrite UseR; auto|split; [auto|]]]. intros h K Ah.
-  apply (each _ _ h) in E3; auto. rewrite orb_true_iff in E3. destruct E3 as [Z|L]; [apply le_R in Z;
-  rewrite zero_R in Z; simpl in Ah; lra|apply le_R; auto]. } split; [|split; [auto|split; [auto|split;
-  [auto|apply foundations.certified_fair; auto]]]]. intros j J. split; [|intros i I; apply (U i I); auto].
-  apply (each _ _ j) in Fr; auto. rewrite andb_true_iff in Fr. rewrite <- zero_R. apply lt_R, Fr. Qed.
+    - intros i I. pose proof (filling.lid_ge _ Mo i I) as L. simpl in L. rewrite (proj1 (U i I)) in L. exact L. }
+  assert (Us' : forall j, foundations.use P (levels_of t) j = filling.used (pool_of t) (levels_of t) j).
+  { intros j; apply sum_ext; intros i I; simpl. rewrite (proj1 (U i I)); ring. }
+  assert (Fe : foundations.feasible P (levels_of t)). { split; [|split].
+    - intros i I. pose proof (proj1 (proj1 Al i I)) as L. simpl in L. rewrite (proj1 (U i I)) in L. exact L.
+    - intros i I; apply Al; auto.
+    - intros j J. rewrite Us'. pose proof (proj2 Al j J) as L. simpl in L. rewrite (F j J) in L. exact L. }
+  assert (Cf : foundations.certified P (levels_of t)). { intros i I. destruct (Ce i I) as [E|[j [J [Us2 [A H]]]]];
+    [left; exact E|right; exists j]. simpl in Us2, H. split; [exact J|split; [rewrite Us', Us2; apply F; auto|split;
+    [exact A|]]]. intros h K Ah. specialize (H h K Ah). rewrite (proj1 (U h K)) in H.
+    destruct (proj1 Fe h K) as [L|<-]; [auto|apply (proj1 Fe i I)]. }
+  split; [auto|split; [auto|split; [auto|apply foundations.certified_fair; auto]]]. Qed.
 (* {model} *)
 (* what users need and bring, the events with which they come and go, and the lowest level after each *)
 Record history := History { N : list (list Q); brings : list Q; resources : nat; comes : list nat; goes : list nat;
@@ -118,10 +156,10 @@ Definition course_of h := dmfa_srq.Course (users h) (resources h) (fun i j => Q2
   (fun i => Q2R (entry (brings h) i))
   (fun i => nth i (comes h) O) (fun i => Nat.min (nth i (goes h) O) (events h)).
 Definition lowest_of h e := Q2R (entry (lowest h) e).
-Fixpoint level h e i := larger 0 (match e with
+Fixpoint level_at h e i := larger 0 (match e with
   | O => if (nth i (comes h) O <=? 0)%nat then entry (lowest h) O else 0%Q
-  | S f => if (nth i (comes h) O <=? e)%nat then larger (entry (lowest h) e) (level h f i) else 0%Q end).
-Definition before h e i := match e with O => 0%Q | S f => level h f i end.
+  | S f => if (nth i (comes h) O <=? e)%nat then larger (entry (lowest h) e) (level_at h f i) else 0%Q end).
+Definition before h e i := match e with O => 0%Q | S f => level_at h f i end.
 Definition here h e i := dmfa_srq.hereb (course_of h) e i.
 Definition in_use h e j := qsum (users h) (fun i => if here h e i then entry (brings h) i * unit_of h i j * larger
   (entry (lowest h) e) (before h e i) else 0)%Q.
@@ -138,8 +176,8 @@ Definition accepted_run h := all (users h) (fun i => lt_bool 0 (entry (brings h)
 Lemma larger_R p q : Q2R (larger p q) = Rmax (Q2R p) (Q2R q).
 Proof. unfold larger. destruct (Qle_bool p q) eqn:E; [rewrite Rmax_right; auto; apply le_R; auto|rewrite Rmax_left;
   auto]. apply Rlt_le, lt_R. unfold lt_bool; rewrite E; auto. Qed.
-Lemma level_R h e i : Q2R (level h e i) = dmfa_srq.level (course_of h) (lowest_of h) e i.
-Proof. induction e as [|e IH]; cbn [level dmfa_srq.level]; rewrite larger_R, zero_R; cbn [dmfa_srq.came course_of].
+Lemma level_R h e i : Q2R (level_at h e i) = dmfa_srq.level (course_of h) (lowest_of h) e i.
+Proof. induction e as [|e IH]; cbn [level_at dmfa_srq.level]; rewrite larger_R, zero_R; cbn [dmfa_srq.came course_of].
   - destruct (nth i (comes h) O <=? 0)%nat; [auto|rewrite zero_R; auto].
   - destruct (nth i (comes h) O <=? S e)%nat; [rewrite larger_R, IH; auto|rewrite zero_R; auto]. Qed.
 (* {lem-dmfa_srq-use} If the checker accepts a result of the code, it is a run of the mechanism; so the theorems hold
