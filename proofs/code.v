@@ -79,7 +79,7 @@ Proof. intros P0 H; unfold within. destruct (i <? k)%nat eqn:I, (j <? l)%nat eqn
 Lemma listed (f : nat -> Q) k j : (j < k)%nat -> entry (map f (seq 0 k)) j = f j.
 Proof. intros J. unfold entry. rewrite nth_indep with (d' := f O) by (rewrite map_length, seq_length; auto).
   rewrite map_nth, seq_nth by auto. auto. Qed.
-(* {alg-foundations-filling} What the checker accepts is the lexicographically max-min allocation. *)
+(* {thm-one_level-filling} What the checker accepts is the lexicographically max-min allocation. *)
 Theorem accepted_is_filled t : sound t = true -> let P := pool_of t in filling.model P /\
   filling.allowed P (levels_of t) /\ filling.certified P (levels_of t) /\
   lemmas.lexicographically_max_min (n t) (filling.allowed P) (levels_of t).

@@ -228,27 +228,27 @@ Proof. intros [_ [_ [_ [[i [I [Ri St]]] R]]]].
     apply filter_lt with j; [auto|apply in_seq; lia| |apply open_is; exists i; auto].
     destruct (open P s' j) eqn:O; [|auto]. apply open_is in O as [h [Hh [G B]]]. apply R in G as [_ G]; [|auto].
     destruct G; right; exists j; repeat split; auto. Qed.
-(* A filling ends after at most n rounds, and after at most m and the number of lids. *)
-Theorem rounds_end P k s s' : begins P s -> rounds P k s s' -> (k <= n P)%nat /\ (k <= m P + bounded P)%nat.
-Proof. intros B Ro. assert (C : (k + count (n P) (rising s') <= count (n P) (rising s))%nat /\ (k + (count (m P)
+(* {thm-one_level-filling} It ends after at most n rounds, and after at most m and the number of lids. *)
+Theorem rounds_end P k s s' : rounds P k s s' -> (k <= n P)%nat /\ (k <= m P + bounded P)%nat.
+Proof. intros Ro. assert (C : (k + count (n P) (rising s') <= count (n P) (rising s))%nat /\ (k + (count (m P)
   (open P s') + count (n P) (to_lid P s')) <= count (m P) (open P s) + count (n P) (to_lid P s))%nat).
-  { clear B; induction Ro as [|k s s' s'' _ IH Ro]; [lia|]. pose proof (fewer P s' s'' Ro). lia. }
+  { induction Ro as [|k s s' s'' _ IH Ro]; [lia|]. pose proof (fewer P s' s'' Ro). lia. }
   pose proof (count_le (n P) (rising s)). pose proof (count_le (m P) (open P s)).
   assert (count (n P) (to_lid P s) <= bounded P)%nat; [|lia]. apply filter_le. intros i _; unfold to_lid.
   rewrite Bool.andb_true_iff; tauto. Qed.
-(* As long as somebody rises there is a further round; where nobody sets out late, one to the first stop. *)
+(* {thm-one_level-filling} As long as somebody rises there is a further round. *)
 Theorem it_goes_on P k s s' : model P -> begins P s -> rounds P k s s' -> (∃ i < n P, rising s' i = true) ->
   exists s'', round P s' s''.
 Proof. intros M B Ro So. assert (K : kept P s') by (apply (rounds_kept P k s); auto; apply begin_kept; auto).
   destruct (next_level P s' M K So) as [L [W [F St]]]. eexists; apply (round_at P s' L); auto. Qed.
-(* Whom a resource stops, and not its lid, has it as a bottleneck at the end. *)
+(* {thm-one_level-filling} Whom a resource stops, and not its lid, has it as a bottleneck at the end. *)
 Theorem stopped_by P k l s s1 s2 s' i j : model P -> begins P s -> rounds P k s s1 -> round P s1 s2 -> rounds P l s2 s'
   -> (i < n P)%nat -> rising s1 i = true -> up P i <> Some (stands s2 i) -> full P (stands s2) i j ->
   bottleneck P (stands s') i j.
 Proof. intros M B R1 R R2 I Ri N F. pose proof (rounds_kept P k s s1 M (begin_kept P s M B) R1) as K.
   enough (shut P s' i j) by apply H. pose proof (shut_now P s1 s2 i j M K R I Ri N F) as Sh.
   clear - M R2 I Sh; induction R2; [auto|apply (stays_shut P s'); auto]. Qed.
-(* What it ends with is allowed, and has a reason for each user: its stops are the certificate. *)
+(* {thm-one_level-filling} What it ends with is allowed, and its stops are the certificate. *)
 Theorem result P k s s' : model P -> begins P s -> rounds P k s s' -> (∀ i < n P, rising s' i = false) ->
   allowed P (stands s') /\ certified P (stands s').
 Proof. intros M B Ro No. pose proof (rounds_kept P k s s' M (begin_kept P s M B) Ro) as K. split; [apply K|].
@@ -262,8 +262,8 @@ Proof. intros M. destruct (highest (n P) (fun i => - lo P i)) as [B HB]. set (s 
     - destruct (it_goes_on P k s s' M Be Ro Y) as [s'' Ro']. exists s''; econstructor; eauto.
     - exists k, s'; split; [auto|]. intros i I; destruct (rising s' i) eqn:R; [destruct N; exists i; auto|auto]. }
   destruct (go (S (n P))) as [[l [s' [Ro No]]]|[s' Ro]]; [exists (stands s'); apply (result P l s); auto|].
-  apply rounds_end in Ro; [lia|auto]. Qed.
-(* The certificate, max-min and lexicographically max-min are the same, and one vector has it. *)
+  apply rounds_end in Ro; lia. Qed.
+(* {thm-one_level-filling} The certificate, max-min and lexicographically max-min are the same. *)
 Theorem three_in_one P y : model P -> allowed P y -> (certified P y <-> max_min (n P) (allowed P) y) /\
   (certified P y <-> lexicographically_max_min (n P) (allowed P) y).
 Proof. intros M F. destruct (exists_certified P M) as [z [Fz Cz]]. pose proof (certified_max_min P z M Cz) as Mz.
@@ -273,3 +273,8 @@ Proof. intros M F. destruct (exists_certified P M) as [z [Fz Cz]]. pose proof (c
     - rewrite <- U; apply sum_ext; intros; rewrite E; auto.
     - intros h K Ah; rewrite <- !E by auto; auto. }
   pose proof (certified_max_min P y M) as to. pose proof (max_min_is_leximin (n P) (allowed P) y F). tauto. Qed.
+(* {thm-one_level-filling} One allocation has these properties. *)
+Theorem only_one P y y' : model P -> allowed P y -> allowed P y' -> certified P y ->
+  lexicographically_max_min (n P) (allowed P) y' -> ∀ i < n P, y i = y' i.
+Proof. intros M F F' C L. apply (lemmas.only_one (n P) (allowed P)); auto. apply certified_max_min; auto. Qed.
+(* {whole} thm-one_level-filling *)

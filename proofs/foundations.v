@@ -82,9 +82,9 @@ Theorem filling P : model P -> exists y, feasible P y /\ certified P y.
 Proof. intros M. destruct (filling.exists_certified (to_fill P) (filled_model P M)) as [y [F C]].
   apply filled_allowed in F. exists y; split; [auto|apply filled_certified; auto]. Qed.
 (* {thm-foundations-filling} It ends after at most n rounds, and after at most m and the number of users with a bound. *)
-Theorem at_most_n_rounds P k s s' : begins P s -> filling.rounds (to_fill P) k s s' ->
+Theorem at_most_n_rounds P k s s' : filling.rounds (to_fill P) k s s' ->
   (k <= n P)%nat /\ (k <= m P + filling.bounded (to_fill P))%nat.
-Proof. intros [B _]; apply (filling.rounds_end (to_fill P)); auto. Qed.
+Proof. apply (filling.rounds_end (to_fill P)). Qed.
 (* {thm-foundations-filling} As long as somebody rises there is a next round, up to the first stop. *)
 Theorem another_round P k s s' : model P -> begins P s -> filling.rounds (to_fill P) k s s' ->
   (∃ i < n P, filling.rising s' i = true) -> exists s'', filling.first_round (to_fill P) s' s''.

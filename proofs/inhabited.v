@@ -1,7 +1,7 @@
 (* The hypotheses are not contradictory: each record of them has an instance;
    that of Foundations has a zero, a bound and an absent user. *)
 From proofs Require Import sums foundations dmfa_srq cbdrf.
-From proofs Require lemmas tv_drf tv_drf_whole gdrf gdrf_queue one_level whole_tasks.
+From proofs Require lemmas filling tv_drf tv_drf_lies tv_drf_whole gdrf gdrf_queue one_level whole_tasks.
 Local Open Scope R_scope.
 
 (* Two users and two resources: the first needs one of them and has a bound, the second needs both; a third is absent.
@@ -18,6 +18,8 @@ Proof. split; [|split]; intros i I.
   - destruct i as [|[|[|i]]]; lra.
   - destruct i as [|[|[|i]]]; [| | |simpl in I; lia]; cbn; try lra; exact Logic.I.
   - destruct i as [|[|i]]; [| |simpl in I; lia]; unfold use, pool_3; cbn; lra. Qed.
+Example it_can_be_filled : begins pool_3 (filling.State 0 (fun _ => true) (fun _ => 0)) /\ filling.model (to_fill pool_3).
+Proof. split; [split; [intros i _; simpl; repeat split; lra|auto]|apply filled_model, pool_is_a_model]. Qed.
 (* One user comes after the other, and the first leaves. *)
 Definition course_2 := dmfa_srq.Course 2 2 (fun i j => match i, j with 0%nat, 1%nat => 0 | _, _ => 1 end) (fun _ => 1)
   (fun i => i) (fun i => match i with 0%nat => 2%nat | _ => 9%nat end).
@@ -54,13 +56,19 @@ Proof. intros s S. assert (Al : tv_drf.allowed (day s) (fun _ => 1)).
   unfold tv_drf.submitted in C0, C1; simpl in C0, C1. pose proof (Qs O O ltac:(lia) ltac:(lia)) as Q0;
   pose proof (Qs 1%nat O ltac:(lia) ltac:(lia)) as Q1. rewrite !part_of in Q0, Q1 by (auto; lra).
   specialize (Qc O O ltac:(lia) ltac:(lia)). simpl in *. destruct i as [|[|i]]; try lia; lra. Qed.
-Example a_lie : tv_drf.lies (day 2) (day 3) 0 /\ tv_drf.floors (day 2) (day 3) 0.
-Proof. split; [repeat split; auto; intros; simpl in *; destruct h; try reflexivity; destruct H; [tauto|lia]|right].
-  assert (M : forall s, 2 <= s -> tv_drf.most (day s) 0 (fun _ _ => 1/2) 1).
-  { intros s S; split; [split; [simpl; lra|exists (fun _ => 1); repeat split; simpl; intros; lra]|].
-    intros z [_ [y [_ [Ys Yc]]]]. specialize (Yc O O ltac:(simpl; lia) ltac:(simpl; lia)). simpl in *. lra. }
-  exists (fun _ _ => 1/2), 1, 1. repeat split; try apply M; try lra; unfold tv_drf.position, tv_drf.old,
-  tv_drf.submitted; simpl; lra. Qed.
+Example a_lie : tv_drf_lies.lies (day 2) (day 3) 0 /\ forall s, 2 <= s -> tv_drf_lies.floor_alone (day s) (fun _ _ => 1/2 *
+  1) 0 0 (fun r _ _ => match r with O => 1/2 * 1 | _ => 0 end) (fun _ _ => 1) (fun _ => 1).
+Proof. split; [repeat split; auto; intros; simpl in *; destruct h; try reflexivity; destruct H; [tauto|lia]|].
+  intros s S. split; [split; [auto|]|unfold tv_drf.position; simpl; minmax]. intros r R.
+  assert (r = O) as -> by (simpl in R; lia). split.
+  - unfold tv_drf.part, tv_drf.submitted; simpl. minmax.
+  - intros k Kk. split; [lra|split; [exists O; split; [simpl; lia|simpl; lra]|intros j J; simpl; lra]]. Qed.
+Example a_floor : forall s, 2 <= s -> ∀ i < 2, tv_drf.least_with_it (day s) (fun _ _ => 0) (fun _ _ => 1/2)
+  (tv_drf.lower (day s)) i.
+Proof. intros s S i I. split; [simpl; lra|]. intros g G. unfold tv_drf.as_much_as_alone, tv_drf.by_now, tv_drf.used,
+  tv_drf.position, tv_drf.part, tv_drf.submitted; simpl in *. split.
+  - intros H; specialize (H O ltac:(lia)). destruct i; minmax.
+  - intros L j _. destruct i; minmax. Qed.
 (* One user with one task, which runs alone as well; it takes part, and its task runs. *)
 Definition round := tv_drf_whole.Period 1 1 1 (fun _ _ => 1) (fun _ => 1%nat) (fun _ _ _ => 1) (fun _ _ => 0)
   (fun _ _ => 1) (fun _ x => Some (INR x)) (fun _ x => INR x).

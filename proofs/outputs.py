@@ -15,11 +15,11 @@ import numpy as np
 
 import fairbook as fb
 from fairbook.mechanisms import registry
-from fairbook.mechanisms.credit.cbdrf import grant_tasks_rule
+from fairbook.mechanisms.credit.cbdrf_phase import grant_tasks_rule
 
 SEED, COUNT = 2011, 500
 #: How far the engines may lie from the rules, relatively.
-NEAR = 1e-11
+NEAR = 1e-12
 #: A list of numbers is their common denominator and then the numerators, even where not negative; 0: there is no number.
 HEAD = """From Coq Require Import QArith List Uint63.
 From proofs Require Import code.
@@ -84,7 +84,7 @@ class Case(NamedTuple):
 
 def listed(rows: list[list[Any]]) -> str:
     """Write lists of whole numbers for Coq."""
-    return str(rows).replace(",", ";")
+    return str(rows).replace(", ", ";")
 
 
 def coded(row: Any) -> list[int]:

@@ -481,148 +481,50 @@ Theorem no_envy_of_who_is_ahead P g y i h : proper P -> positive (C P) -> chosen
   a (C P) i s j = a (C P) i 0 j) -> lower P h < g h -> ∃ j < m (C P), in_all P y h j / w (C P) h <= in_all P y i j / w
   (C P) i.
 Proof. intros Pr Po Ch R I H U Same L. apply (no_envy P g y i h); auto. apply (not_ahead P g i h); auto. Qed.
-(* ---------------------------------------------------------------------------------------------- lies *)
+(* ---------------------------------------------------------------------------------------------- the floor *)
 (* {model} *)
-(* Q is the period P as it is when user i claims something else about what it submits in it, and nothing before. *)
-Definition lies P Q i := t Q = t P /\ n (C Q) = n (C P) /\ m (C Q) = m (C P) /\ K (C Q) = K (C P) /\
-  (forall k j, c (C Q) k j = c (C P) k j) /\ (forall h, w (C Q) h = w (C P) h) /\
-  (forall h, start Q h = start P h /\ past Q h = past P h) /\ (forall h, h <> i -> lower Q h = lower P h) /\
-  forall h s, h <> i \/ (s < t P)%nat -> size (C Q) h s = size (C P) h s /\ forall j, a (C Q) h s j = a (C P) h s j.
-
-(* What it submitted before the period ends at position old; of the new tasks z fit into the parts that are left. *)
-Definition old P i := submitted (C P) i (t P).
-Definition new P i (left : nat -> nat -> R) z := 0 <= z <= size (C P) i (t P) /\ exists y, (forall k, 0 <= y k) /\
-  (Σ k < K (C P), y k) = z /\
-  forall k j, (k < K (C P))%nat -> (j < m (C P))%nat -> y k * a (C P) i (t P) j <= left k j.
-Definition most P i left N := new P i left N /\ forall z, new P i left z -> z <= N.
-
-(* The floors of the liar: alone it does not get beyond its old tasks, or it does, and then runs as many new ones as
-   fit. *)
-Definition floors P Q i := (lower Q i = lower P i /\ position P (lower P) i <= old P i) \/ exists left N N',
-  most P i left N /\ most Q i left N' /\ position P (lower P) i = old P i + N /\ position Q (lower Q) i = old P i + N'.
-Definition no_floors P Q := forall h, lower P h = past P h /\ lower Q h = past P h.
-
-(* Under the lie it gets q; with what it gets for claimed new tasks on machine k it can run y k true ones, z in all. *)
-Definition true_tasks P Q i g' z := 0 <= z <= size (C P) i (t P) /\ exists q y, places (C Q) (t Q) (start Q)
-  (position Q g') q /\
-  (forall k, 0 <= y k) /\ (Σ k < K (C P), y k) = z /\
-  forall k j, (k < K (C P))%nat -> (j < m (C P))%nat -> y k * a (C P) i (t P) j <= q i (t P) k * a (C Q) i (t P) j.
-(* how far it gets in its true tasks: first the old ones, then the new *)
-Definition reached P Q i g' z := Rmin (position Q g' i) (old P i) + z.
+(* What user i has used by the end of the period, V, if it had used V0 before, and beta >= 1: no less than it owns, O. *)
+Definition by_now P (V0 : nat -> nat -> R) g i j := V0 i j + (used (C P) (t P) i j (position P g i) - used (C P) (t P) i j
+  (start P i)).
+Definition as_much_as_alone P V0 (O : nat -> nat -> R) g i := ∀ j < m (C P), O i j <= by_now P V0 g i j.
+(* the least G with it: with no less it has beta >= 1, and with less it has not *)
+Definition least_with_it P V0 O l i := past P i <= l i /\ forall g, past P i <= g i ->
+  (as_much_as_alone P V0 O g i <-> l i <= g i).
 (* {end} *)
-Lemma lies_submitted P Q i h s : lies P Q i -> h <> i \/ (s <= t P)%nat -> submitted (C Q) h s = submitted (C P) h s.
-Proof. intros [_ [_ [_ [_ [_ [_ [_ [_ Sa]]]]]]]] D. apply sum_ext; intros r R. apply Sa.
-  destruct D; [auto|right; lia]. Qed.
-
-Section lie.
-Variables (P Q : period) (i : nat) (g g' : nat -> R) (z : R).
-Hypotheses (Pr : proper P) (Prq : proper Q) (Po : positive (C P)) (Poq : positive (C Q)) (Li : lies P Q i) (I :
-  (i < users P)%nat)
-  (St : start P i <= old P i) (Ch : chosen P g) (Chq : chosen Q g') (Tr : true_tasks P Q i g' z).
-Lemma lie_part h s x : h <> i \/ (s < t P)%nat -> part (C Q) h s x = part (C P) h s x.
-Proof. intros D. unfold part. rewrite (lies_submitted P Q i h s Li) by (destruct D; [left; auto|right; lia]).
-  destruct Li as [_ [_ [_ [_ [_ [_ [_ [_ Sa]]]]]]]]. destruct (Sa h s D) as [-> _]; auto. Qed.
-(* what the liar runs of its new tasks is no more than it claims to run *)
-Lemma claimed : z <= Rmax 0 (position Q g' i - old P i) /\ exists rho, 0 <= rho /\ (∀ j < m (C P), rho * a (C P) i (t P)
-  j <= a (C Q) i (t P) j) /\ z <= rho * Rmax 0 (position Q g' i - old P i).
-Proof. destruct Tr as [Z0 [q [y [Qp [Y0 [Ys Yc]]]]]]. pose proof Li as [Et [En [Em [Ek [Ec [Ew [Es [El Sa]]]]]]]].
-  destruct Qp as [Q0 [Qs Qc]]. destruct Chq as [[[B _] _] _]. unfold users in *. specialize (B i ltac:(lia)).
-  destruct (Es i) as [Esi Epi]. assert (Sq : (Σ k < K (C P), q i (t P) k) = Rmax 0 (position Q g' i - old P i)).
-  { rewrite <- Ek, (Qs i (t P)) by lia. unfold part. rewrite (lies_submitted P Q i i (t P) Li) by auto. fold (old P i).
-    rewrite Esi. rewrite Et in B. pose proof (size_ge0 (C Q) (proj1 Prq) i (t P)). unfold submitted at 1 in B.
-    simpl in B. change (sum (t P) (fun r => size (C Q) i r)) with (submitted (C Q) i (t P)) in B.
-    rewrite (lies_submitted P Q i i (t P) Li) in B by auto. fold (old P i) in B. minmax. }
-  rewrite <- Sq. pose proof (proj1 Pr) as M; pose proof (proj1 Prq) as Mq. split.
-  - rewrite <- Ys; apply sum_le; intros k Kk. destruct (dominant (C P) M i (t P)) as [j [J D]].
-    specialize (Yc k j Kk J). rewrite D in Yc. pose proof (need_le (C Q) Mq i (t P) j). rewrite Ew in *.
-    pose proof (weight_gt0 (C P) M i). specialize (Q0 i (t P) k). nra.
-  - destruct (dominant (C P) M i (t P)) as [j1 [J1 _]]. destruct (least (m (C P)) (fun _ => True) (fun j => a (C Q)
-    i (t P) j / a (C P) i (t P) j)) as [j [J [_ Mn]]]; [auto|exists j1; auto|].
-    exists (a (C Q) i (t P) j / a (C P) i (t P) j). pose proof (Po i (t P) j I J) as Aj.
-    pose proof (Poq i (t P) j ltac:(lia) ltac:(lia)) as Aq. split; [|split].
-    + apply Rlt_le, Rdiv_lt_0_compat; auto.
-    + intros l L. specialize (Mn l L Logic.I). simpl in Mn. pose proof (Po i (t P) l I L) as Al.
-      apply Rmult_le_compat_r with (r := a (C P) i (t P) l) in Mn; [|lra].
-      replace (a (C Q) i (t P) l / a (C P) i (t P) l * a (C P) i (t P) l) with (a (C Q) i (t P) l) in Mn by (field;
-      lra). exact Mn.
-    + rewrite <- Ys, Rmult_comm, <- sum_mul. apply sum_le; intros k Kk. specialize (Yc k j Kk J).
-      apply Rmult_le_reg_r with (a (C P) i (t P) j); auto. replace (q i (t P) k * (a (C Q) i (t P) j / a (C P) i (t P)
-      j) * a (C P) i (t P) j) with (q i (t P) k * a (C Q) i (t P) j) by (field; lra). exact Yc. Qed.
-Lemma reached_le : reached P Q i g' z <= position Q g' i.
-Proof. unfold reached. destruct claimed as [Z _]. minmax. Qed.
-(* The steps (b) to (d): if a gain leaves the liar above its claimed lower limit, there is none. *)
-Lemma no_gain : (position P g i < reached P Q i g' z -> lower Q i < g' i) -> reached P Q i g' z <= position P g i.
-Proof. intros Above. suppose G. specialize (Above G). pose proof Li as [Et [En [Em [Ek [Ec [Ew [Es [El Sa]]]]]]]].
-  unfold users in *. destruct (Es i) as [Esi Epi]. pose proof reached_le as Re.
-  assert (Gi : g i < g' i) by (unfold position in *; rewrite Esi, Epi in *; lra).
-  assert (End : submitted (C P) i (S (t P)) = old P i + size (C P) i (t P)) by reflexivity.
-  assert (U : reached P Q i g' z <= submitted (C P) i (S (t P))).
-  { rewrite End. unfold reached. destruct Tr as [Z0 _]. pose proof (Rmin_r (position Q g' i) (old P i)). lra. }
-  destruct (one_level P g Pr Po Ch) as [L [E _]], (one_level Q g' Prq Poq Chq) as [L' [E' _]]. assert (LL : L <= L').
-  { pose proof (E i I) as Ei. pose proof (E' i ltac:(unfold users; lia)) as Ei'.
-    assert (Ui : g i < upper P i) by (unfold upper, position in *; lra).
-    assert (L <= g i) by (revert Ei Ui; clear; unfold level; minmax).
-    assert (g' i <= L') by (revert Ei' Above; clear; unfold level; minmax). lra. }
-  assert (others : ∀ h < n (C P), h <> i -> g h <= g' h).
-  { intros h H N. rewrite (E h H), (E' h) by (unfold users; lia). unfold level, upper. destruct (Es h) as [-> ->].
-    rewrite (El h N), Et. rewrite (lies_submitted P Q i h) by auto. apply Rle_min_compat_r, Rle_max_compat_r; auto. }
-  set (v := fun h => if Nat.eqb h i then past P i + (reached P Q i g' z - start P i) else g' h).
-  assert (Pv : forall h, position P v h = if Nat.eqb h i then reached P Q i g' z else position Q g' h).
-  { intros h; unfold position, v. destruct (Es h) as [-> ->]. destruct (Nat.eqb_spec h i) as [->|]; lra. }
-  assert (v i <= g i); [|unfold v in H; rewrite Nat.eqb_refl in H; unfold position in *; lra].
-  apply (nothing_better P g v i); auto.
-  2: { intros h H; unfold v. destruct (Nat.eqb_spec h i) as [->|N]; [unfold position in G; lra|apply others; auto]. }
-  destruct Ch as [[[B _] _] _], Chq as [[[Bq _] _] _]. destruct Tr as [Z0 [q [y [[Q0 [Qs Qc]] [Y0 [Ys Yc]]]]]]. split.
-  - intros h H; rewrite Pv. specialize (B h H). destruct (Nat.eqb_spec h i) as [->|N]; [lra|].
-    specialize (Bq h ltac:(lia)). destruct (Es h) as [Esh _]. rewrite Esh, Et in Bq.
-    rewrite (lies_submitted P Q i h) in Bq by auto. lra.
-  - exists (fun h s k => if Nat.eqb h i then if Nat.eqb s (t P) then y k else q h s k else q h s k). split; [|split].
-    + intros h s k; destruct (Nat.eqb h i), (Nat.eqb s (t P)); auto.
-    + intros h s H Ss. rewrite Pv. destruct (Nat.eqb_spec h i) as [->|N].
-      * destruct (Nat.eqb_spec s (t P)) as [->|N].
-        -- rewrite Ys. unfold part. fold (old P i). destruct claimed as [Zc _]. unfold reached in *. minmax.
-        -- rewrite <- Ek, Qs by lia. rewrite !lie_part by (right; lia). destruct (Es i) as [-> _]. f_equal.
-           assert (Os : submitted (C P) i (S s) <= old P i) by (apply submitted_mono; [apply Pr|lia]).
-           unfold part, submitted in *; simpl in Os. destruct claimed as [Zc _]. unfold reached in *.
-           pose proof (size_ge0 (C P) (proj1 Pr) i s). minmax.
-      * rewrite <- Ek, Qs by lia. rewrite !lie_part by auto. destruct (Es h) as [-> _]. auto.
-    + intros k j Kk J. rewrite <- Ec. apply Rle_trans with (2 := Qc k j ltac:(lia) ltac:(lia)). rewrite Et, En.
-      apply sum_le; intros h H; apply sum_le; intros s Ss. destruct (Nat.eqb_spec h i) as [->|N];
-      [|destruct (Sa h s (or_introl N)) as [_ ->]; lra]. destruct (Nat.eqb_spec s (t P)) as [->|N]; [apply Yc; auto|].
-      destruct (Sa i s ltac:(right; lia)) as [_ ->]; lra. Qed.
-End lie.
-
-(* {thm-tv_drf-4} Part 1, where there are no old tasks, and part 2, on any machines *)
-Theorem no_claim_pays P Q i g g' z : proper P -> proper Q -> positive (C P) -> positive (C Q) -> lies P Q i ->
-  (i < users P)%nat -> start P i <= old P i -> floors P Q i -> chosen P g -> chosen Q g' -> true_tasks P Q i g' z ->
-  reached P Q i g' z <= position P g i.
-Proof. intros Pr Prq Po Poq Li I St Fl Ch Chq Tr. apply no_gain; auto. intros G.
-  pose proof (reached_le P Q i g' z Pr Prq Po Poq Li I St Chq Tr) as Re.
-  pose proof (allowed_limits P g i (proj1 Ch) I) as Lo. pose proof Li as [Et [En [Em [Ek [Ec [Ew [Es [El Sa]]]]]]]].
-  destruct (Es i) as [Esi Epi]. destruct Fl as [[E Old]|[left [N [N' [[[N0 _] Mx] [[Nq _] [EN EN']]]]]]];
-  [unfold position in *; rewrite Esi, Epi in *; lra|]. destruct (claimed P Q i g' z Pr Prq Po Poq Li I St Chq Tr)
-  as [_ [rho [R0 [Ra Rz]]]]. suppose Bad. assert (zN : N < z). { unfold reached, position in *.
-  pose proof (Rmin_r (start Q i + (g' i - past Q i)) (old P i)). lra. }
-  destruct Nq as [Nq0 [y [Y0 [Ys Yc]]]]. pose proof (proj1 (proj1 Tr)) as Z0. pose proof (proj2 (proj1 Tr)) as Zs.
-  (* of what it could run alone of the claimed tasks, it could run rho times as much of the true ones *)
-  assert (zR : z <= rho * N').
-  { apply Rle_trans with (1 := Rz). apply Rmult_le_compat_l; auto. unfold position in *. minmax. }
-  assert (z <= N); [|lra]. apply Mx. split; [auto|]. exists (fun k => scaled (rho * N') z (y k * rho)).
-  assert (P0 : forall k, 0 <= y k * rho) by (intros; apply Rmult_le_pos; auto). split; [|split].
-  - intros k; apply scaled_le; auto.
-  - rewrite (scaled_sum (K (C P)) (rho * N') z (fun k => y k * rho)); auto; [apply Rmin_right; auto|].
-    rewrite (sum_mul (K (C P)) (fun k => y k)), <- Ek, Ys; lra.
-  - intros k j Kk J. specialize (Yc k j ltac:(lia) ltac:(lia)). rewrite Et in Yc. specialize (Ra j J).
-    pose proof (scaled_le (rho * N') z (y k * rho) Z0 (P0 k)). pose proof (Po i (t P) j I J). specialize (Y0 k).
-    apply Rle_trans with (2 := Yc). apply Rle_trans with (y k * rho * a (C P) i (t P) j); nra. Qed.
-(* {prop-tv_drf-no-floor} *)
-Theorem no_claim_pays_without_floors P Q i g g' z : proper P -> proper Q -> positive (C P) -> positive (C Q) ->
-  lies P Q i -> (i < users P)%nat -> start P i <= old P i -> no_floors P Q -> chosen P g -> chosen Q g' ->
-  true_tasks P Q i g' z -> reached P Q i g' z <= position P g i.
-Proof. intros Pr Prq Po Poq Li I St Nf Ch Chq Tr. apply no_gain; auto. intros G.
-  pose proof (reached_le P Q i g' z Pr Prq Po Poq Li I St Chq Tr) as Re. destruct Li as [_ [_ [_ [_ [_ [_ [Es _]]]]]]].
-  destruct (Es i) as [Esi Epi]. destruct (Nf i) as [El ->]. pose proof (allowed_limits P g i (proj1 Ch) I).
-  unfold position in *. rewrite Esi, Epi in *. lra. Qed.
+Lemma used_at_most C t i j x z : model C -> x <= z -> used C t i j z <= used C t i j x + (z - x) * (Σ s < S t,
+  a C i s j).
+Proof. intros M L. unfold used. rewrite Rmult_comm, <- sum_mul, <- sum_plus. apply sum_le; intros s _.
+  pose proof (part_step C i s x z M L). pose proof (need_ge0 C M i s j). nra. Qed.
+(* {lem-tv_drf-1} Where beta >= 1 is within a user's reach it is a lower limit on its G: monotone and closed. *)
+Theorem beta_is_a_lower_limit P V0 O g0 i : model (C P) -> past P i <= g0 i -> as_much_as_alone P V0 O g0 i ->
+  exists l, least_with_it P V0 O (fun _ => l) i.
+Proof. intros M Le R0. assert (mono : forall g g', g i <= g' i -> as_much_as_alone P V0 O g i ->
+  as_much_as_alone P V0 O g' i). { intros g g' L H j J. specialize (H j J). unfold by_now in *.
+  pose proof (used_mono (C P) (t P) i j (position P g i) (position P g' i) M ltac:(unfold position; lra)). lra. }
+  set (low := fun x => x = past P i \/ past P i <= x /\ ~ as_much_as_alone P V0 O (fun _ => x) i).
+  destruct (completeness low) as [l [Ub Lub]]; [exists (g0 i)|exists (past P i); left; auto|].
+  { intros x [->|[_ N]]; [auto|]. suppose G. apply N, (mono g0); auto. simpl; lra. } exists l.
+  assert (Pl : past P i <= l) by (apply Ub; left; auto). split; [exact Pl|]. intros g Pg. simpl. split; intros H.
+  - apply Lub. intros x [->|[_ N]]; [auto|]. suppose G. apply N, (mono g); auto. simpl; lra.
+  - apply (mono (fun _ => l)); [exact H|]. intros j J. suppose Short. set (A := Σ s < S (t P), a (C P) i s j).
+    assert (A0 : 0 <= A) by (apply sum_ge0; intros; apply need_ge0; auto).
+    set (e := (O i j - by_now P V0 (fun _ => l) i j) / (A + 1)). assert (E : 0 < e) by (apply Rdiv_lt_0_compat; lra).
+    assert (Ee : e * (A + 1) = O i j - by_now P V0 (fun _ => l) i j) by (unfold e; field; lra).
+    assert (l + e <= l); [|lra]. apply Ub; right. split; [lra|]. intros Y. specialize (Y j J). unfold by_now in *.
+    pose proof (used_at_most (C P) (t P) i j (position P (fun _ => l) i) (position P (fun _ => l + e) i) M
+      ltac:(unfold position; lra)) as U. fold A in U. unfold position in *. nra. Qed.
+(* {lem-tv_drf-1} {thm-tv_drf-2} With the lower limits of beta >= 1 what the period allows is what fits and has it, and it
+   is within reach exactly if the lower limits fit together. *)
+Theorem what_the_rule_allows P V0 O : proper P -> (∀ i < users P, least_with_it P V0 O (lower P) i) ->
+  (forall g, allowed P g <-> possible P g /\ ∀ i < users P, as_much_as_alone P V0 O g i) /\
+  ((exists g, possible P g /\ ∀ i < users P, as_much_as_alone P V0 O g i) <-> possible P (lower P)).
+Proof. intros Pr F. assert (at_ : forall g i, possible P g -> (i < users P)%nat -> past P i <= g i) by (intros g i [B _]
+  I; specialize (B i I); unfold position in B; lra). assert (E : forall g, allowed P g <-> possible P g /\
+  ∀ i < users P, as_much_as_alone P V0 O g i).
+  { intros g; split; intros [Po L]; (split; [auto|]); intros i I; apply (F i I); auto; apply at_; auto. }
+  split; [exact E|split].
+  - intros [g G]. apply E in G as [Po L]. apply (possible_less P g); auto. intros i I. split; [apply (F i I)|auto].
+  - intros Po. exists (lower P). apply E. split; [auto|intros; lra]. Qed.
 (* ---------------------------------------------------------------------------------------------- without memory *)
 (* {model} *)
 (* Each period as if it were the first: its levels in one pool are those of a pool of Foundations with the bounds size i
@@ -688,5 +590,5 @@ Theorem no_lie_without_memory C Q t y y' i z : model C -> model Q -> n Q = n C -
 Proof. intros M Mq en em ew ot [F Ce] [F' Ce'] I B Rm. apply (foundations.strategy_proofness (as_pool C t)
   (as_pool Q t) i y y' z); auto; try (apply as_pool_model; auto). intros h N; simpl.
   destruct (ot h t N) as [-> A]; auto. Qed.
-(* {whole} thm-tv_drf-1 thm-tv_drf-2 thm-tv_drf-3 thm-tv_drf-4 lem-tv_drf-2 prop-tv_drf-tasks prop-tv_drf-no-floor
+(* {whole} thm-tv_drf-1 thm-tv_drf-2 thm-tv_drf-3 lem-tv_drf-2 prop-tv_drf-tasks
    prop-tv_drf-memoryless *)

@@ -1,10 +1,11 @@
 """Sphinx extension: what a machine has checked, beside the prose that it stands for.
 
-``{checked} cbdrf`` shows a file of ``proofs/``: its definitions once, then each labelled theorem as Coq has it, with a
-link to the block of the book. Each block of which all parts are checked, and each row of a ledger that rests on one,
+``{checked} cbdrf`` shows a file of ``proofs/``: its definitions once, then for each label what the book says, and each
+of its theorems as Coq has it. ``{checked} outputs`` tables what the kernel has accepted of the mechanisms' results. Each block of which all parts are checked, and each row of a ledger that rests on one,
 leads there. What was checked is in ``proofs/checked.json``, which ``make proofs`` writes.
 """
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -12,6 +13,25 @@ from sphinx.addnodes import pending_xref
 
 from proofs import check
 from tools.verdicts import Page
+
+
+def said(label: str) -> str:
+    """Give what the book says under a label, to be quoted on another page.
+
+    Verdicts and citations stay where they are, names of formulas too.
+    """
+    body = "\n".join(line for line in check.prose(label).splitlines()[1:-1] if not line.startswith(":label:"))
+    body = re.sub(r"(?m)^\$\$ *\(eq-[\w-]+\)$", "$$", re.sub(r"\s*\{cite:?\w*\}`[^`]*`", "", body))
+    quoted = [part for part in body.strip().split("\n\n") if "{verdict}" not in part]
+    return "\n>\n".join(re.sub("(?m)^", "> ", part) for part in quoted)
+
+
+def accepted() -> str:
+    """Give the table of outputs: in how many instances floors, lids and two resources bind."""
+    outputs = check.record()["outputs"]
+    head = "| mechanism | accepted | a floor binds | a lid | two resources |\n|---|--:|--:|--:|--:|\n"
+    rows = ([name, outputs["instances"], *counts] for name, counts in outputs["bind"].items())
+    return head + "".join(f"| {' | '.join(map(str, row))} |\n" for row in rows)
 
 
 class Checked(Page):
@@ -22,6 +42,8 @@ class Checked(Page):
     def run(self) -> list[nodes.Node]:
         """Return what the file says."""
         file = self.arguments[0]
+        if file == "outputs":
+            return self.parse(accepted())
         code = "```coq\n{}\n```\n".format
         text = "\n".join(map(code, check.definitions(file)))
         everything = check.record()["theorems"]
@@ -31,6 +53,7 @@ class Checked(Page):
             first = next(one["file"] for one in everything if label in one["labels"])
             target = f"({check.anchor(label)})=\n" if file == first else ""
             text += f"\n{target}**{{prf:ref}}`{label}`**{part}\n\n"
+            text += f"{said(label)}\n\n" if file == first else ""
             for one in theorems:
                 if label in one["labels"]:
                     text += f"{one['note']}\n\n" + code(one["statement"])
