@@ -192,7 +192,7 @@ def main() -> None:
             sys.exit(f"{name}.v says {word.group(0)}: nothing may be taken for granted")
     with TemporaryDirectory() as place, ThreadPoolExecutor(1) as pool:
         folder = Path(place)
-        checking = pool.submit(all_compiled, folder)
+        checking: Future[Any] = pool.submit(all_compiled, folder)
         given, compared = outputs.written()
         (folder / "outputs.v").write_text(given)
         checking.result()

@@ -1,15 +1,15 @@
 """What the rules in plain Python give on random instances, as data that Coq's kernel checks: ``code.v``.
 
 The rules work in fractions, so what they give is exact. What the fast engines give in floats is compared with it here.
-Each of the mechanisms but DMFA-SRQ, which has a checker of its own, is told as one filling: where users begin, what they
-hold there, where they end. What holds users back in how many of the instances is counted, too.
+Every mechanism but DMFA-SRQ, which has a checker of its own, is told as a filling: where users begin, what they hold
+there, where they end. In how many of the instances floors, lids and second resources hold users back is counted, too.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import count, islice
 from math import lcm
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from fairbook.mechanisms.credit.cbdrf_phase import grant_tasks_rule
 SEED, COUNT = 2011, 500
 #: How far the engines may lie from the rules, relatively.
 NEAR = 1e-12
-#: A list of numbers is their common denominator and then the numerators, even where not negative; 0: there is no number.
+#: Fractions come as their common denominator and numerators k: 2k + 2, or -2k - 1 below 0; 0 says that there is none.
 HEAD = """From Coq Require Import QArith List Uint63.
 From proofs Require Import code.
 Import ListNotations.
@@ -65,7 +65,7 @@ class Case(NamedTuple):
     """Level that each user would have without tasks."""
     held: Numbers
     """Tasks of each where it begins."""
-    bounds: list[Fraction | None]
+    bounds: Sequence[Fraction | None]
     tasks: Numbers
     far: float
 
@@ -122,7 +122,7 @@ def largest(row: Numbers, sizes: Numbers) -> Fraction:
     return max(x / size for x, size in zip(row, sizes, strict=True))
 
 
-def pool(draw: np.random.Generator, least: int = 1) -> tuple[int, int, list[Numbers], Numbers, list[Numbers]]:
+def pool(draw: np.random.Generator, least: int = 1) -> tuple[Any, ...]:
     """Draw users, resources, demands, capacities; and zeros for the users."""
     n, m = int(draw.integers(least, 9)), int(draw.integers(1, 5))
     return n, m, needs(draw, n, m), amounts(draw, 5, 40, m), [Fraction(0)] * n
@@ -139,13 +139,30 @@ def drf(draw: np.random.Generator, _: int) -> Case:
     return Case(sizes, demands, weights, none, none, bounds, tasks, far)
 
 
+def drf_with_minima(draw: np.random.Generator, k: int) -> Case:
+    """DRF with minima that count for the level, or, in every other instance, with the rest shared by itself."""
+    n, m, demands, sizes, none = pool(draw)
+    weights, least = amounts(draw, 1, 6, n), [x / 2 for x in amounts(draw, 0, 5, n)]
+    floor: Any = ("counted", "apart")[k % 2]
+    use = [sum(x * row[j] for x, row in zip(least, demands, strict=True)) for j in range(m)]
+    sizes = [size + used for size, used in zip(sizes, use, strict=True)]
+    bounds = [most + x if draw.random() < 0.3 else None for most, x in zip(amounts(draw, 0, 9, n), least, strict=True)]
+    given = {"weights": weights, "capacities": sizes, "max_tasks": bounds, "min_tasks": least}
+    tasks, _ = registry["drf"].rule(demands, floor=floor, **given)
+    engine = fb.drf(doubles(demands), floor=floor, **{name: doubles(one) for name, one in given.items()})
+    per_task = [largest(row, sizes) / w for row, w in zip(demands, weights, strict=True)]
+    past = [-x * one for x, one in zip(least, per_task, strict=True)] if floor == "apart" else none
+    return Case(sizes, demands, weights, past, least, bounds, tasks, apart(engine.tasks, tasks))
+
+
 def cbdrf(draw: np.random.Generator, k: int) -> Case:
     """One grant of cbDRF by each of its three rules in turn; what the printed one withholds is given back."""
     n, _, demands, sizes, none = pool(draw)
-    psi, grant = [min(x / 6, Fraction(1)) for x in amounts(draw, k % 3 == 0, 10, n)], ("scaled", "weighted", "capped")[k % 3]
+    grant: Any = ("scaled", "weighted", "capped")[k % 3]
+    psi = [min(x / 6, Fraction(1)) for x in amounts(draw, grant == "scaled", 10, n)]
     tasks = grant_tasks_rule(demands, psi, capacities=sizes, grant=grant)
     far = apart(fb.grant_tasks(doubles(demands), doubles(psi), capacities=doubles(sizes), grant=grant).tasks, tasks)
-    weights, bounds = [Fraction(1)] * n, [None] * n
+    weights, bounds = [Fraction(1)] * n, cast(list[Fraction | None], [None] * n)
     if grant == "scaled":
         tasks = [x / part for x, part in zip(tasks, psi, strict=True)]
     elif grant == "weighted":
@@ -159,7 +176,8 @@ def cbdrf(draw: np.random.Generator, k: int) -> Case:
 def karma(draw: np.random.Generator, _: int) -> Case:
     """The second of two phases of Karma: the level is the credit, as it falls."""
     n, _, demands, sizes, _ = pool(draw, 2)
-    alpha, credit, claims = Fraction(1, 2), [x / 8 for x in amounts(draw, 0, 9, n)], [amounts(draw, 0, 9, n) for _ in "12"]
+    alpha, credit = Fraction(1, 2), [x / 8 for x in amounts(draw, 0, 9, n)]
+    claims = [amounts(draw, 0, 9, n) for _ in range(2)]
     given = {"capacities": sizes, "max_tasks": claims, "initial_credit": credit, "alpha": alpha}
     run = registry["karma"].rule([demands, demands], **given)
     engine = fb.karma(doubles([demands] * 2), **{name: doubles(one) for name, one in given.items()})
@@ -180,18 +198,18 @@ def karma(draw: np.random.Generator, _: int) -> Case:
 def tv_drf(draw: np.random.Generator, _: int) -> Case:
     """The second of two periods of fluid TV-DRF, where tasks expire: the floor is what a user lacks of beta = 1."""
     n, m, demands, sizes, _ = pool(draw, 2)
-    periods, counts = [needs(draw, n, m), demands], [amounts(draw, 0, 9, n) for _ in "12"]
+    periods, counts = [needs(draw, n, m), demands], [amounts(draw, 0, 9, n) for _ in range(2)]
     brought = amounts(draw, 1, 6, n)
     parts = [[x / sum(brought)] for x in brought]
     run = registry["tv_drf"].rule(periods, counts, [sizes], parts, method="lexicographic")
     engine = fb.tv_drf(doubles(periods), doubles(counts), doubles([sizes]), doubles(parts), method="lexicographic")
-    lack = run.alone.sum(axis=0) - run.amounts[0]
+    lack = zip(run.alone.sum(axis=0) - run.amounts[0], demands, strict=True)
     return Case(
         sizes,
         demands,
         [part for (part,) in parts],
         run.cumulative_shares[0].tolist(),
-        [max(0 * row[0], *(x / y for x, y in zip(short, row, strict=True) if y)) for short, row in zip(lack, demands, strict=True)],
+        [max([Fraction(0), *(x / y for x, y in zip(short, row, strict=True) if y)]) for short, row in lack],
         counts[1],
         run.tasks[1].tolist(),
         apart(engine.tasks, run.tasks.ravel().tolist()),
@@ -217,13 +235,13 @@ def static_optimum(draw: np.random.Generator, _: int) -> Case:
     weights = amounts(draw, 1, 6, n)
     levels = [level for level, _ in registry["static_optimum"].rule(demands, weights=weights)]
     far = apart(fb.static_optimum(doubles(demands), weights=doubles(weights)).levels, levels)
-    need = [sum(w * row[j] / max(row) for w, row in zip(weights, demands, strict=True)) for j in range(m)]
-    total, none = sum(weights), [Fraction(0)]
+    parts = [[w * x / max(row) for x in row] for w, row in zip(weights, demands, strict=True)]
+    need, total, none = [sum(column) for column in zip(*parts, strict=True)], sum(weights, Fraction(0)), [Fraction(0)]
     return Case([total] * m, [need], [max(need) / total], none, none, [None], levels[-1:], far)
 
 
 FILLINGS: tuple[Callable[[np.random.Generator, int], Case], ...] = (
-    drf, cbdrf, karma, tv_drf, virtual_cluster, static_optimum,
+    drf, drf_with_minima, cbdrf, karma, tv_drf, virtual_cluster, static_optimum,
 )  # fmt: skip
 
 
@@ -239,7 +257,8 @@ def histories(draw: np.random.Generator) -> Iterator[tuple[str, float, bool]]:
             if len(present) > 1 and draw.random() < 0.3:
                 events.append(int(draw.choice(present)))
         steps = registry["dmfa_srq"].rule(demands, weights=weights, events=events, contribution="stays")
-        exact, past = [lowest for lowest, _, _ in steps], any(max(levels.values()) > lowest for lowest, _, levels in steps)
+        exact = [lowest for lowest, _, _ in steps]
+        past = any(max(levels.values()) > lowest for lowest, _, levels in steps)
         online, engine = fb.DmfaSrq(m), []
         for at, user in enumerate(events):
             if user in events[:at]:
@@ -271,6 +290,5 @@ def written() -> tuple[str, dict[str, Any]]:
     lists += "Definition dmfa_srq := [\n" + ";\n".join(told for told, _, _ in runs) + "].\n"
     lists += CHECKED.format(name="dmfa_srq", read="history_of", accepted="accepted_run", wrong="off")
     bind["dmfa_srq"] = [sum(past for _, _, past in runs), 0, 0]
-    print(max(far), max(one for _, one, _ in runs))
     assert max(far + [one for _, one, _ in runs]) < NEAR
     return lists, {"seed": SEED, "instances": COUNT, "within": NEAR, "bind": bind}

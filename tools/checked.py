@@ -1,8 +1,9 @@
 """Sphinx extension: what a machine has checked, beside the prose that it stands for.
 
 ``{checked} cbdrf`` shows a file of ``proofs/``: its definitions once, then for each label what the book says, and each
-of its theorems as Coq has it. ``{checked} outputs`` tables what the kernel has accepted of the mechanisms' results. Each block of which all parts are checked, and each row of a ledger that rests on one,
-leads there. What was checked is in ``proofs/checked.json``, which ``make proofs`` writes.
+of its theorems as Coq has it. ``{checked} outputs`` tables what the kernel has accepted of what the mechanisms give.
+Each block of which all parts are checked, and each row of a ledger that rests on one, leads there. What was checked is
+in ``proofs/checked.json``, which ``make proofs`` writes.
 """
 
 import re
