@@ -30,6 +30,7 @@ from fairbook.mechanisms.placing.nearest_machine import (
     tired,
 )
 from fairbook.mechanisms.placing.whose_turn import NOBODY, PLACED, STOP, Turns, put, tasks_to_come, turn
+from fairbook.mechanisms.pool.whole_tasks import tournament
 from fairbook.model.inputs import FITS, FloatArray
 from fairbook.model.placement import MOST_TASKS, Cell, Placement
 from fairbook.progress import bar
@@ -139,15 +140,12 @@ def fill(
     block = min(_BLOCK, int(tasks_at_most(cell)) + 1)
     capacity, seats = cell.machines[cell.machine_class], 1 << (n - 1).bit_length()
     bounds = np.minimum(cell.max_tasks[order], 2.0**62).astype(np.int64)
-    held, winners = np.full(seats, np.inf), np.arange(-seats, seats)
+    held = np.full(seats, np.inf)
     held[:n] = np.where(bounds > 0, 0.0, np.inf)
-    for node in range(seats - 1, 0, -1):
-        first, second = winners[2 * node], winners[2 * node + 1]
-        winners[node] = second if held[second] < held[first] else first
     slots, grants = np.zeros((2, n), np.int64)
     users, machines = np.empty((2, block), np.int32)
     turns = Turns(
-        np.array([0, n, 0]), bounds, unit[order], per_round, held, winners, slots, grants,
+        np.array([0, n, 0]), bounds, unit[order], per_round, held, tournament(held), slots, grants,
         cell.demands[order], capacity * (1 + FITS), np.zeros_like(capacity), users, machines,
     )  # fmt: skip
     what: tuple[Any, ...]

@@ -7,17 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from fairbook.kernels import kernel
 from fairbook.mechanisms.placing.engine import tasks_at_most
 from fairbook.mechanisms.placing.machines import as_arguments, as_placement
-from fairbook.mechanisms.pool.drf import drf_by_task, drf_by_task_rule
+from fairbook.mechanisms.pool.drf import drf_by_task_rule
+from fairbook.mechanisms.pool.whole_tasks import serve
 from fairbook.mechanisms.readings import Engine
 from fairbook.model.exact import by_rule
-from fairbook.model.inputs import FloatArray, as_weights, check_switch
+from fairbook.model.inputs import FITS, FloatArray, as_weights, check_switch
 from fairbook.model.instance import takes_instance
 from fairbook.model.placement import Cell, Placement, as_cell
 from fairbook.progress import bar
 
 __all__ = ["per_server_drf", "per_server_drf_rule"]
+
+_BLOCK = 256  # classes of machines between two looks at the keyboard
 
 
 def per_server_drf_rule(
@@ -58,27 +62,65 @@ def per_server_drf_rule(
     return placed
 
 
-def _class_by_class(cell: Cell, weights: FloatArray, progress: bool) -> tuple[Any, Any]:
-    """Hand out class after class of machines: user and machine of each task.
+@kernel(lambda demands, machines, counts, *_: 3 * demands.size * len(machines) + counts.sum())
+def _one_by_one(demands: Any, machines: Any, counts: Any, weights: Any, left: Any) -> tuple[Any, Any]:
+    """Hand out class after class of machines: user and machine of each task. Of ``left``, bounds, the rest remains.
 
     Machines of a class do the same as long as nobody comes near a bound that could have mattered.
     """
-    left, first, users, machines = cell.max_tasks.copy(), 0, [np.empty(0)], [np.empty(0)]
-    classes = list(zip(cell.machines, cell.machine_counts.tolist(), strict=True))
-    for size, count in bar(classes, shown=progress, unit=" classes of machines", desc="per_server_drf"):
-        has, last = size > 0, first + count
-        able = (has | (cell.demands == 0)).all(axis=1)
-        while able.any() and first < last:
-            given: dict[str, Any] = {"weights": weights[able], "capacities": size[has], "max_tasks": left[able]}
-            tasks = np.zeros(len(left), np.intp)
-            tasks[able] = drf_by_task(cell.demands[able][:, has], **given).tasks
-            again = np.floor(left[tasks > 0] / tasks[tasks > 0]).min(initial=np.inf) - 1
-            times = int(np.clip(again, 1, last - first))
-            users.append(np.tile(np.repeat(np.arange(len(left)), tasks), times))
-            machines.append(np.repeat(np.arange(first, first + times), tasks.sum()))
-            left, first = left - times * tasks, first + times
-        first = last
-    return np.concatenate(users).astype(np.int32), np.concatenate(machines).astype(np.int32)
+    (n, m), first, placed = demands.shape, 0, 0
+    users, at, some = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.intp)
+    share, entitled, bounds, tasks, room = np.empty((n, m)), np.empty(n), np.empty(n), np.empty(n), np.empty(m)
+    for k in range(len(machines)):
+        last = first + counts[k]
+        while first < last:
+            number, end, times = 0, placed, last - first
+            for j in range(m):
+                room[j] = machines[k, j] * (1.0 + 3 * FITS)
+            for i in range(n):  # everybody begins at level 0: who has no room even for a first task plays no part
+                fits, surely = left[i] >= 1.0, True
+                for j in range(m):
+                    if demands[i, j] > room[j]:
+                        fits = False
+                if fits:
+                    some[number], entitled[number], bounds[number], tasks[number] = i, weights[i], left[i], 0.0
+                    for j in range(m):
+                        share[number, j] = demands[i, j] / machines[k, j] if demands[i, j] > 0 else 0.0
+                        surely = surely and demands[i, j] <= room[j] - 3 * FITS * machines[k, j]
+                    for j in range(m):
+                        room[j] -= demands[i, j] if surely else 0.0
+                    number += 1
+            if number > 0:
+                serve(share[:number], entitled[:number], bounds[:number], 0.0, False, tasks)
+            for c in range(number):
+                if tasks[c] > 0 and left[some[c]] < (times + 1) * tasks[c]:
+                    times = max(int(left[some[c]] / tasks[c]) - 1, 1)
+                end += int(tasks[c])
+            total = end - placed
+            while len(users) < placed + times * total:
+                users, at = np.append(users, users), np.append(at, at)
+            for c in range(number):
+                left[some[c]] -= times * tasks[c]
+                for _ in range(int(tasks[c])):
+                    users[placed], at[placed] = some[c], first
+                    placed += 1
+            for copy in range(placed, placed + (times - 1) * total):
+                users[copy], at[copy] = users[copy - total], at[copy - total] + 1
+            first, placed = first + times, placed + (times - 1) * total
+    return users[:placed], at[:placed]
+
+
+def _block_by_block(cell: Cell, weights: FloatArray, progress: bool) -> tuple[Any, Any]:
+    """Hand out the classes block by block, between which it can be interrupted."""
+    left, first, found = cell.max_tasks.copy(), 0, []
+    with bar(shown=progress, unit=" classes of machines", desc="per_server_drf") as placing:
+        for k in range(0, len(cell.machines), _BLOCK):
+            sizes, counts = cell.machines[k : k + _BLOCK], cell.machine_counts[k : k + _BLOCK]
+            users, at = _one_by_one(cell.demands, sizes, counts, weights, left)
+            found.append((users, at + np.int32(first)))
+            first += int(counts.sum())
+            placing.update(len(sizes))
+    return tuple(np.concatenate(one) for one in zip(*found, strict=True))  # type: ignore[return-value]
 
 
 @takes_instance
@@ -112,8 +154,8 @@ def per_server_drf(
     Notes
     -----
     Dominant shares are those of the machine, so they may differ from machine to machine. Machines of a class that see
-    the same bounds do the same, so they are computed once: O((K + n) T) for T, the cost of one
-    :func:`fairbook.drf_by_task`, plus O(P) for P tasks. Without bounds O(K T + P).
+    the same bounds do the same, so they are computed once: O(n m) for each of the K classes and each time that a bound
+    comes near, at most n K times, plus O(m + log n) for each task there, and O(P) for all P tasks.
 
     A user who needs a resource that a machine lacks gets nothing there.
 
@@ -135,4 +177,4 @@ def per_server_drf(
     if engine == "plain":
         placed = by_rule(per_server_drf_rule, **as_arguments(cell), weights=scaled)
         return as_placement(cell, placed, "per_server_drf")
-    return Placement(cell, *_class_by_class(cell, scaled, progress), "per_server_drf")
+    return Placement(cell, *_block_by_block(cell, scaled, progress), "per_server_drf")

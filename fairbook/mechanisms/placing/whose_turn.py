@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.kernels import INSIDE, kernel
-from fairbook.model.inputs import TIED, FloatArray
+from fairbook.mechanisms.pool.whole_tasks import seat
+from fairbook.model.inputs import FloatArray
 
 NOBODY, PAUSE = -1, -2
 
@@ -53,18 +54,6 @@ def tasks_to_come(turns: Turns, *_: Any) -> float:
 
 
 @kernel(INSIDE, _nrt=False, forceinline=True)
-def seat(turns: Any, i: int, holds: float) -> None:
-    """Write down what a user holds, and replay its games; the first in rank wins among equals. Cost O(log n)."""
-    held, winners = turns.held, turns.winners
-    held[i] = holds
-    node = (len(held) + i) >> 1
-    while node:
-        a, b = winners[2 * node], winners[2 * node + 1]
-        winners[node] = b if held[b] * (1.0 + TIED) < held[a] else a
-        node >>= 1
-
-
-@kernel(INSIDE, _nrt=False, forceinline=True)
 def _slot(turns: Any) -> int:
     """Give a slot to the user with the least and return it, or NOBODY."""
     i = turns.winners[1]
@@ -72,7 +61,7 @@ def _slot(turns: Any) -> int:
         return NOBODY
     turns.slots[i] += 1
     more = turns.slots[i] < turns.bounds[i]
-    seat(turns, i, turns.slots[i] * turns.unit[i] if more else np.inf)
+    seat(turns.held, turns.winners, i, turns.slots[i] * turns.unit[i] if more else np.inf)
     return i
 
 
@@ -105,7 +94,7 @@ def put(turns: Any, i: int, machine: int) -> bool:
     """Place a task of user i; where there is no machine for it the user leaves, and False is returned."""
     if machine < 0:
         turns.grants[i] = 0
-        seat(turns, i, np.inf)
+        seat(turns.held, turns.winners, i, np.inf)
         return False
     placed = turns.numbers[PLACED]
     turns.users[placed], turns.machines[placed] = i, machine

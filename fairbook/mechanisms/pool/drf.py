@@ -313,7 +313,7 @@ def drf_by_task(
     Raises
     ------
     InvalidInput
-        Naming argument, rule and value. Also where more than about 1e8 tasks may fit the pool.
+        Naming argument, rule and value. Also where more than about 1e8 tasks are to be handed out.
 
     Notes
     -----

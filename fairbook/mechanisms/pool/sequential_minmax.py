@@ -107,6 +107,6 @@ def sequential_minmax(
     array([4., 0.])
     """
     # the largest level never falls, so it is the user's own level after the task that counts: one task ahead
-    options: dict[str, Any] = {"ties": ties, "ahead": 1.0, "sign": 1 if ties == "first" else -1}
+    options: dict[str, Any] = {"ties": ties, "ahead": 1.0, "order": 1 if ties == "first" else -1}
     rule = sequential_minmax_rule
     return in_whole_tasks("sequential_minmax", rule, demands, weights, capacities, max_tasks, engine, **options)

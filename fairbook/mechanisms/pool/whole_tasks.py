@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
+from fairbook.filling import fill_by_rate
 from fairbook.kernels import INSIDE, kernel
 from fairbook.mechanisms.readings import Engine
 from fairbook.model.allocation import Allocation
@@ -29,7 +29,7 @@ from fairbook.model.inputs import (
     row_max,
 )
 
-MOST_TASKS = 1e8  # that are handed out one by one: some ten seconds
+MOST_TASKS = 1e8  # that are handed out one by one: some twenty seconds
 UNIT = 1e-15  # what a few roundings change, in parts of a number
 
 
@@ -39,67 +39,108 @@ def _possible(share: FloatArray, bounds: FloatArray) -> float:
     return float(min(np.minimum(bounds, 1.0 / largest).sum(), share.shape[1] / largest.min()))
 
 
-def check_count(share: FloatArray, bounds: FloatArray) -> None:
-    """Raise InvalidInput where more tasks may fit than can be handed out one by one."""
-    most = _possible(share, bounds)
-    if most > MOST_TASKS:
-        rule = f"must be large enough that surely at most {MOST_TASKS:g} whole tasks fit the pool"
-        raise InvalidInput("demands", rule, f"up to {most:.3g} tasks")
+def check_count(share: FloatArray, weights: FloatArray, bounds: FloatArray) -> None:
+    """Raise InvalidInput where too many tasks are to be handed out one by one, going by the divisible ones."""
+    if _possible(share, bounds) > MOST_TASKS:
+        n, m = share.shape
+        rate, levels = weights / row_max(share), np.empty(n)
+        fill_by_rate(share, rate, 0 * rate, bounds / rate, np.ones(m), levels, np.empty(n, np.int64))
+        refuse_more(np.minimum(levels * rate, bounds))
+
+
+def refuse_more(tasks: FloatArray) -> None:
+    """Raise InvalidInput where these are more tasks than are handed out one by one."""
+    if tasks.sum() > MOST_TASKS:
+        rule = f"must be large enough that at most {MOST_TASKS:g} whole tasks are handed out"
+        raise InvalidInput("demands", rule, f"{tasks.sum():.3g} tasks")
 
 
 @kernel(INSIDE)
 def left_over(tasks: FloatArray, share: FloatArray, left: FloatArray) -> None:
     """Work out what is left of each resource. Cost O(n m)."""
-    left[:] = 1.0
-    for i in range(len(tasks)):
-        for j in range(len(left)):
+    n, m = share.shape
+    for j in range(m):
+        left[j] = 1.0
+    for i in range(n):
+        for j in range(m):
             left[j] -= tasks[i] * share[i, j]
+
+
+@kernel(INSIDE)
+def tournament(held: FloatArray) -> NDArray[np.int64]:
+    """Seat all, a power of two, in a tournament, won by who holds least, of those tied the first; give the winners.
+
+    Node k of them is won by one of the nodes 2 k and 2 k + 1, and the last half are those who play. Cost O(n).
+    """
+    seats = len(held)
+    winners = np.arange(-seats, seats)
+    for node in range(seats - 1, 0, -1):
+        a, b = winners[2 * node], winners[2 * node + 1]
+        winners[node] = b if held[b] * (1.0 + TIED) < held[a] else a
+    return winners
+
+
+@kernel(INSIDE, _nrt=False, forceinline=True)
+def seat(held: FloatArray, winners: NDArray[np.int64], i: int, holds: float) -> None:
+    """Write down what one holds, and replay its games. Cost O(log n)."""
+    held[i] = holds
+    node = (len(held) + i) >> 1
+    while node:
+        a, b = winners[2 * node], winners[2 * node + 1]
+        winners[node] = b if held[b] * (1.0 + TIED) < held[a] else a
+        node >>= 1
 
 
 def _steps(share: FloatArray, weights: FloatArray, bounds: FloatArray, *_: Any) -> float:
     """Steps of handing out tasks."""
-    return _possible(share, bounds) * share.shape[1]
+    return (_possible(share, bounds) + len(share)) * share.shape[1]
 
 
 @kernel(_steps)
 def serve(
-    share: FloatArray, weights: FloatArray, bounds: FloatArray, ahead: float, sign: int, stop: bool, tasks: FloatArray
+    share: FloatArray, weights: FloatArray, bounds: FloatArray, ahead: float, stop: bool, tasks: FloatArray
 ) -> NDArray[np.int64]:
     """Hand out one task at a time to who has the lowest level, which counts ``ahead`` tasks that it does not have yet.
 
-    ``tasks`` are those that run already, and in the end all. ``sign`` orders users of equal level. With ``stop`` the
-    first who is stopped by a resource ends it. Returns what stops each user, -2 where nothing does.
+    ``tasks`` are those that run already, and in the end all. With ``stop`` the first who is stopped by a resource ends
+    it. Returns what stops each user, -2 where nothing does. Ends beyond the most tasks that are handed out one by one.
     """
     n, m = share.shape
-    left, stops = np.empty(m), np.full(n, NOTHING)
-    per_task = np.array([share[i].max() for i in range(n)]) / weights
+    seats = 1
+    while seats < n:
+        seats *= 2
+    left, stops, per_task, levels = np.empty(m), np.empty(n, np.int64), np.empty(n), np.empty(seats)
+    for i in range(seats):
+        levels[i] = np.inf
+    for i in range(n):
+        largest, stops[i] = share[i, 0], NOTHING
+        for j in range(1, m):
+            largest = max(largest, share[i, j])
+        per_task[i] = largest / weights[i]
+        levels[i] = (tasks[i] + ahead) * per_task[i]
     left_over(tasks, share, left)
-    queue = [((tasks[i] + ahead) * per_task[i], sign * i) for i in range(n)]
-    heapq.heapify(queue)
-    taken, going = 0, True
-    while len(queue) > 0:
-        highest = queue[0][0] * (1.0 + TIED)
-        tied = [heapq.heappop(queue)[1]]
-        while len(queue) > 0 and queue[0][0] <= highest:
-            tied.append(heapq.heappop(queue)[1])
-        tied.sort()
-        for at in tied:
-            i = abs(at)
-            if tasks[i] + 1.0 > bounds[i]:
-                stops[i] = OWN
-                continue
+    winners, taken, going = tournament(levels), 0, True
+    while levels[winners[1]] < np.inf and taken <= MOST_TASKS + n:
+        i, over, level = winners[1], -1.0, np.inf
+        if tasks[i] + 1.0 > bounds[i]:
+            stops[i] = OWN
+        else:
             taken += 1
-            if abs((share[i] - left).max() - FITS) <= taken * UNIT:  # subtractions drift: look again from scratch
+            for j in range(m):
+                over = max(over, share[i, j] - left[j])
+            if abs(over - FITS) <= taken * UNIT:  # subtractions drift: look again from scratch
                 left_over(tasks, share, left)
             for j in range(m - 1, -1, -1):
                 if share[i, j] > left[j] + FITS:
                     stops[i] = j
             if stops[i] == NOTHING and going:
-                left -= share[i]
+                for j in range(m):
+                    left[j] -= share[i, j]
                 tasks[i] += 1.0
-                heapq.heappush(queue, ((tasks[i] + ahead) * per_task[i], at))
+                level = (tasks[i] + ahead) * per_task[i]
             elif stop:
                 going = False
+        seat(levels, winners, i, level)
     return stops
 
 
@@ -128,11 +169,14 @@ def in_whole_tasks(
     *,
     running: Any = None,
     ahead: float = 0.0,
-    sign: int = 1,
+    order: int = 1,
     stop: bool = False,
     **reading: Any,
 ) -> Allocation:
-    """Hand out whole tasks one by one: the rule in fractions, or ``serve``, which says what the options mean."""
+    """Hand out whole tasks one by one: the rule in fractions, or ``serve``, which says what the options mean.
+
+    ``order`` is 1, or -1 where the last of several users of the same level is served first.
+    """
     named = as_demands(demands)
     values = named.values
     n, m = values.shape
@@ -140,7 +184,7 @@ def in_whole_tasks(
     scaled = as_weights(weights, n, named.users)
     bounds = np.floor(as_max_tasks(max_tasks, n, named.users))
     share = values / pool
-    check_count(share, bounds)
+    check_count(share, scaled, bounds)
     tasks = as_running(running, share, bounds, named.users)
     if engine == "plain":
         given = {"weights": scaled, "capacities": pool, "max_tasks": bounds}
@@ -149,6 +193,9 @@ def in_whole_tasks(
         exact = by_rule(rule, demands=values, **given, **reading, near=TIED)
         tasks, stops = np.array(exact[0], dtype=np.float64), np.array(exact[1])
     else:
-        stops = serve(share, scaled, bounds, ahead, sign, stop, tasks)
+        turned = [np.ascontiguousarray(one[::order]) for one in (share, scaled, bounds, tasks)]
+        stops = serve(*turned[:3], ahead, stop, turned[3])[::order]
+        tasks = turned[3][::order]
+        refuse_more(tasks)
     names = named.users, named.resources
     return Allocation(tasks, values, scaled, pool, bounds, stops, *names, mechanism=mechanism, rule="whole_tasks")
