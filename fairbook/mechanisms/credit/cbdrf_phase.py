@@ -24,7 +24,7 @@ from fairbook.errors import InvalidInput
 from fairbook.filling import fill_by_rate
 from fairbook.kernels import INSIDE, kernel
 from fairbook.mechanisms.credit.cbdrf_run import Grants, as_grants
-from fairbook.mechanisms.credit.credit_rule import Terms
+from fairbook.mechanisms.credit.credit_rule import DOMINANT, GRANTS, LEAST, SCALED, WEIGHTED, Terms
 from fairbook.mechanisms.readings import Engine, Grant
 from fairbook.model.exact import fractions
 from fairbook.model.inputs import (
@@ -65,17 +65,19 @@ def run_phases(demands: Array, capacities: Array, released: Array, rho: Array, t
     columns of a run, credit and what is held with one row more, and how far apart the nodes of each phase are, (T, 2).
     """
     (T, n, m), kind = demands.shape, demands.dtype
-    credit, psi, tasks = np.full((T + 1, n), terms.initial_credit), np.zeros((T, n), kind), np.zeros((T, n), kind)
+    credit, psi, tasks = np.zeros((T + 1, n), kind), np.zeros((T, n), kind), np.zeros((T, n), kind)
     drf_tasks, eta, apart = np.zeros((T, n), kind), np.zeros((T, n), kind), np.zeros((T, 2), kind)
     pool, held = np.zeros((T, m), kind), np.zeros((T + 1, m), kind)
     complied, stops = np.zeros((T, n), np.bool_), np.zeros((T, n), np.int64)
+    for i in range(n):
+        credit[0, i] += terms.initial_credit
     for t in range(T):
-        psi[t] = np.minimum(credit[t], terms.initial_credit) / terms.initial_credit
-        pool[t] = pool_of(capacities, held[t], terms.held)
-        granted = grant_phase(demands[t], psi[t], pool[t], terms.grant)
-        tasks[t], drf_tasks[t], stops[t], apart[t, 0], apart[t, 1] = granted
-        ended = end_phase(terms, credit[t], tasks[t], demands[t], capacities, released[t], rho[t])
-        eta[t], held[t + 1], credit[t + 1], complied[t] = ended
+        for i in range(n):
+            psi[t, i] = min(credit[t, i], terms.initial_credit) / terms.initial_credit
+        pool_of(capacities, held[t], terms.stays, pool[t])
+        grant_phase(demands[t], psi[t], pool[t], terms.grant, tasks[t], drf_tasks[t], stops[t], apart[t])
+        given = credit[t], tasks[t], demands[t], capacities, released[t], rho[t]
+        end_phase(terms, *given, eta[t], held[t + 1], credit[t + 1], complied[t])
     return credit, psi, tasks, drf_tasks, eta, complied, pool, held, stops, apart
 
 
@@ -83,75 +85,82 @@ def run_phases(demands: Array, capacities: Array, released: Array, rho: Array, t
 
 
 @kernel(INSIDE)
-def pool_of(capacities: Array, held: Array, reading: str) -> Array:
-    """Give what there is to share: all, or what is not still held; of a hair's breadth nothing."""
-    pool = capacities - held if reading == "stays" else capacities + 0 * held
-    return np.where(pool > NEAR * capacities, pool, 0)
+def pool_of(capacities: Array, held: Array, stays: bool, pool: Array) -> None:
+    """Fill in what there is to share: all, or what is not still held; of a hair's breadth nothing."""
+    for j in range(len(pool)):
+        pool[j] = capacities[j] - held[j] if stays else capacities[j]
+        if pool[j] <= NEAR * capacities[j]:
+            pool[j] = 0 * pool[j]
 
 
 # ----------------------------------------------------------------------------------------------------- what is granted
 
 
 @kernel(lambda demands, *_: 9 * demands.size * demands.shape[-1])
-def grant_phase(demands: Array, psi: Array, pool: Array, grant: str) -> Any:
-    """Share out a phase among nodes with credit factors psi: tasks, DRF tasks, and what stops each.
+def grant_phase(
+    demands: Array, psi: Array, pool: Array, grant: int, tasks: Array, drf_tasks: Array, stops: Array, apart: Array
+) -> None:
+    """Share out a phase among nodes with credit factors psi: tasks, DRF tasks, and what stops each, filled in.
 
     Besides, how far apart nodes are that share a resource: by their demands, and by their weights.
     """
-    alone, stopped = alone_in(demands, pool)
-    unbounded = np.full(len(psi), np.inf)
-    drf_tasks, stops, apart = fill(demands, alone, pool, unbounded)
-    weighed = apart
-    if grant == "scaled":  # equation (7); what is withheld lies idle, and then nothing stops anybody
-        tasks = psi * drf_tasks
-        idle = used_by(tasks, demands) < pool * (1 - NEAR)
-        stops = np.where((psi == 0) | idle[np.maximum(stops, 0)], NOTHING, stops)
-    elif grant == "weighted":  # a node without credit gets nothing
-        weights = np.where(alone > 0, psi, 0)
-        if weights.max() > 0:
-            weights = weights / weights.max()
-        tasks, stops, weighed = fill(demands, weights * alone, pool, unbounded)
+    n, kind = len(psi), demands.dtype
+    alone, stopped, lid, rate = np.zeros(n, kind), np.zeros(n, np.int64), np.zeros(n, kind), np.zeros(n, kind)
+    alone_in(demands, pool, alone, stopped)
+    present, most = 0, 0 * psi[0]
+    for i in range(n):
+        lid[i] = np.inf
+        present += stopped[i] != IDLE
+        most = max(most, psi[i]) if alone[i] > 0 else most
+    apart[0] = apart[1] = share(demands, alone, pool, lid, drf_tasks, stops)
+    if grant == SCALED:  # equation (7); what is withheld lies idle, and then nothing stops anybody
+        used = 0 * pool
+        for i in range(n):
+            tasks[i] = psi[i] * drf_tasks[i]
+            for j in range(len(pool)):
+                used[j] += tasks[i] * demands[i, j]
+        for i in range(n):
+            if psi[i] == 0 or (stops[i] >= 0 and used[stops[i]] < pool[stops[i]] * (1 - NEAR)):
+                stops[i] = NOTHING
+    elif grant == WEIGHTED:  # a node without credit gets nothing
+        for i in range(n):
+            rate[i] = (psi[i] / most if most > 0 else psi[i]) * alone[i]
+        apart[1] = share(demands, rate, pool, lid, tasks, stops)
     else:  # a punished node gets psi times what it could run alone on an equal part; DRF shares the rest
-        cap = psi / max(np.sum(stopped != IDLE), 1)
-        tasks, stops, _ = fill(demands, alone, pool, np.where(psi < 1, cap, np.inf))
-        tasks, stops = np.where(psi < 1, cap * alone, tasks), np.where(psi < 1, OWN, stops)
-    return tasks, drf_tasks, np.where(alone > 0, stops, stopped), apart, weighed
+        for i in range(n):
+            lid[i] = psi[i] / max(present, 1) if psi[i] < 1 else lid[i]
+        share(demands, alone, pool, lid, tasks, stops)
+        for i in range(n):
+            if psi[i] < 1:
+                tasks[i], stops[i] = lid[i] * alone[i], OWN
+    for i in range(n):
+        if alone[i] == 0:
+            stops[i] = stopped[i]
 
 
 @kernel(INSIDE)
-def alone_in(demands: Array, pool: Array) -> tuple[Array, Array]:
-    """Tell what each node could run alone, and what stops one that runs nothing.
+def alone_in(demands: Array, pool: Array, tasks: Array, stops: NDArray[np.int64]) -> None:
+    """Fill in what each node could run alone, and what stops one that runs nothing.
 
     That is not being present, or the first resource that it needs and of which nothing is there.
     """
-    tasks, stops = 0 * demands[:, 0], np.full(len(demands), IDLE)
     for i in range(len(demands)):
-        largest = 0 * pool[0]
+        largest, stops[i] = 0 * pool[0], IDLE
         for j in range(len(pool) - 1, -1, -1):
             if demands[i, j] > 0:
                 stops[i] = j if pool[j] == 0 else max(stops[i], NOTHING)
                 largest = max(largest, demands[i, j] / pool[j]) if pool[j] > 0 else largest
         if stops[i] == NOTHING:
             tasks[i] = 1 / largest
-    return tasks, stops
 
 
 @kernel(INSIDE)
-def fill(demands: Array, rate: Array, pool: Array, cap: Array) -> Any:
-    """DRF of ``rate`` tasks for each unit of level, up to the levels ``cap``: tasks, what stops each, how far apart."""
-    levels, stops = 0 * rate, np.zeros(len(rate), np.int64)
-    apart = fill_by_rate(demands, rate, 0 * rate, cap, pool, levels, stops)
-    return levels * rate, stops, apart
-
-
-@kernel(INSIDE)
-def used_by(tasks: Array, demands: Array) -> Array:
-    """Add up what tasks take of each resource."""
-    used = 0 * demands[0]
-    for i in range(len(tasks)):
-        for j in range(len(used)):
-            used[j] += tasks[i] * demands[i, j]
-    return used
+def share(demands: Array, rate: Array, pool: Array, lid: Array, tasks: Array, stops: Array) -> Any:
+    """DRF of ``rate`` tasks for each unit of level, up to the levels ``lid``; fills in tasks, and what stops each."""
+    apart = fill_by_rate(demands, rate, 0 * rate, lid, pool, tasks, stops)
+    for i in range(len(rate)):
+        tasks[i] *= rate[i]
+    return apart
 
 
 # -------------------------------------------------------------------------------------------------------- a phase ends
@@ -159,27 +168,43 @@ def used_by(tasks: Array, demands: Array) -> Array:
 
 @kernel()
 def end_phase(
-    terms: Terms, credit: Array, tasks: Array, demands: Array, capacities: Array, released: Array, rho: Array
-) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
-    """End a phase: release ratios eta, (5), what is held, the credit after, (6), and who complied."""
-    eta, after, complied = 0 * tasks + 1, 0 * credit, tasks > 0
+    terms: Terms,
+    credit: Array,
+    tasks: Array,
+    demands: Array,
+    capacities: Array,
+    released: Array,
+    rho: Array,
+    eta: Array,
+    held: Array,
+    after: Array,
+    complied: NDArray[np.bool_],
+) -> None:
+    """End a phase; fill in release ratios eta, (5), what is held, zero before, credit after, (6), and who complied."""
     for i in range(len(tasks)):
-        if tasks[i] > 0 and demands[i].max() > 0:  # nothing granted, nothing held
+        eta[i] = 1 + 0 * tasks[i]
+        if tasks[i] > 0:  # nothing granted, nothing held
             eta[i] = one_ratio(released[i], demands[i], capacities, terms.ratio)
         after[i], complied[i] = settle(terms, credit[i], eta[i], rho[i])
-    return eta, used_by(tasks, demands * (1 - released)), after, complied
+        for j in range(len(held)):
+            held[j] += tasks[i] * (demands[i, j] * (1 - released[i, min(j, released.shape[1] - 1)]))
 
 
 @kernel(INSIDE)
-def one_ratio(released: Array, demand: Array, capacities: Array, how: str) -> Any:
+def one_ratio(released: Array, demand: Array, capacities: Array, how: int) -> Any:
     """Make one release ratio of those of the resources that a node needs, or of one."""
     if len(released) == 1:
         return released[0]
-    if how == "dominant":
-        share = demand / capacities
-        return released[np.argmax(share >= share.max() * (1 - TIED))]  # the first of those that are tied
-    each = released[np.flatnonzero(demand > 0)]
-    return each.min() if how == "least" else sum(each) / len(each)
+    largest, least, total, count = 0 * released[0], 1 + 0 * released[0], 0 * released[0], 0
+    for j in range(len(demand)):
+        if demand[j] > 0:
+            largest, least = max(largest, demand[j] / capacities[j]), min(least, released[j])
+            total, count = total + released[j], count + 1
+    if how == DOMINANT:
+        for j in range(len(demand)):
+            if demand[j] / capacities[j] >= largest * (1 - TIED):  # the first of those that are tied
+                return released[j]
+    return least if how == LEAST else total / count
 
 
 @kernel(INSIDE)
@@ -219,7 +244,15 @@ def grant_tasks_rule(demands: Any, credit_factor: Any, *, capacities: Any = None
     """
     need = fractions(demands)
     pool = fractions([1] * need.shape[1] if capacities is None else capacities)
-    return grant_phase(need, fractions(credit_factor), pool, grant)[0].tolist()
+    return granted(need, fractions(credit_factor), pool, grant)[0].tolist()
+
+
+def granted(demands: Array, psi: Array, pool: Array, grant: Grant) -> tuple[Array, Array, NDArray[np.int64], Array]:
+    """Share out a phase, of doubles or fractions: tasks, DRF tasks, what stops each, how far apart they are."""
+    tasks, drf_tasks, stops = np.zeros_like(psi), np.zeros_like(psi), np.zeros(len(psi), np.int64)
+    apart = np.zeros(2, psi.dtype)
+    grant_phase(demands, psi, pool, GRANTS.index(grant), tasks, drf_tasks, stops, apart)
+    return tasks, drf_tasks, stops, apart
 
 
 def as_ratios(
@@ -257,8 +290,8 @@ def share_out(
 ) -> Grants:
     """Share out a phase, and refuse what doubles do not tell."""
     given = [fractions(one) if engine == "plain" else one for one in (demands, psi, pool)]
-    tasks, drf_tasks, stops, *apart = grant_phase(*given, grant)
-    check_nodes(np.array(apart))
+    tasks, drf_tasks, stops, apart = granted(*given, grant)
+    check_nodes(apart)
     return as_grants(tasks.astype(float), drf_tasks.astype(float), stops, demands, psi, pool, grant, names)
 
 

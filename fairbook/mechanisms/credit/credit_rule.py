@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -32,8 +32,12 @@ SNAP = 1e-9
 
 #: A :class:`CreditRule` as kernels take it: no cap is inf, and credits as ``near`` to a mark are set to it.
 Terms = namedtuple(
-    "Terms", "step_up, step_down, initial_credit, credit_cap, credit_floor, near, held, grant, graded, ratio"
+    "Terms", "step_up, step_down, initial_credit, credit_cap, credit_floor, near, stays, grant, graded, ratio"
 )
+#: Readings as kernels take them, by number.
+GRANTS, RATIOS = get_args(Grant), get_args(Ratio)
+SCALED, WEIGHTED = map(GRANTS.index, ("scaled", "weighted"))
+LEAST, DOMINANT = map(RATIOS.index, ("least", "dominant"))
 
 
 @dataclass(frozen=True)
@@ -106,9 +110,8 @@ class CreditRule:
         """The rule as kernels take it."""
         marks = self.initial_credit, np.inf if self.credit_cap is None else self.credit_cap, self.credit_floor
         near = min([SNAP * self.initial_credit, *(step / 1000 for step in (self.step_up, self.step_down) if step > 0)])
-        return Terms(
-            self.step_up, self.step_down, *marks, near, self.held, self.grant, self.penalty == "graded", self.ratio
-        )
+        codes = self.held == "stays", GRANTS.index(self.grant), self.penalty == "graded", RATIOS.index(self.ratio)
+        return Terms(self.step_up, self.step_down, *marks, near, *codes)
 
 
 def _tuples(values: Any) -> Any:

@@ -143,7 +143,9 @@ class CbDrf(CreditPool):
     @property
     def pool(self) -> FloatArray:
         """What this phase has to share, shape (m,): less than 1e-12 of a capacity counts as nothing."""
-        return pool_of(self._capacities, self._held, self.rule.held)
+        found = self.capacities
+        pool_of(self._capacities, self._held, self.rule.terms.stays, found)
+        return found
 
     def phase(self, demands: Any) -> Grants:
         """Share out this phase.
@@ -192,7 +194,10 @@ class CbDrf(CreditPool):
         part = part if part.ndim == 2 else np.full(n, part)[:, None]
         threshold = np.full(n, as_ratios(self.rule.rho if rho is None else rho, "rho", self._users, ((), (n,))))
         granted = self._granted.tasks, self._granted.demands, self._capacities
-        _, self._held, self._credit, _ = end_phase(self.rule.terms, self._credit, *granted, part, threshold)
+        eta, held, after = np.zeros(n), np.zeros(m), np.zeros(n)
+        ended = part, threshold, eta, held, after, np.zeros(n, np.bool_)
+        end_phase(self.rule.terms, self._credit, *granted, *ended)
+        self._held, self._credit = held, after
         self._granted = None
         self.phases += 1
 
