@@ -184,7 +184,8 @@ def end_phase(
     for i in range(len(tasks)):
         eta[i] = 1 + 0 * tasks[i]
         if tasks[i] > 0:  # nothing granted, nothing held
-            eta[i] = one_ratio(released[i], demands[i], capacities, terms.ratio)
+            one = released.shape[1] == 1
+            eta[i] = released[i, 0] if one else one_ratio(released[i], demands[i], capacities, terms.ratio)
         after[i], complied[i] = settle(terms, credit[i], eta[i], rho[i])
         for j in range(len(held)):
             held[j] += tasks[i] * (demands[i, j] * (1 - released[i, min(j, released.shape[1] - 1)]))
@@ -192,9 +193,7 @@ def end_phase(
 
 @kernel(INSIDE)
 def one_ratio(released: Array, demand: Array, capacities: Array, how: int) -> Any:
-    """Make one release ratio of those of the resources that a node needs, or of one."""
-    if len(released) == 1:
-        return released[0]
+    """Make one release ratio of those of the resources that a node needs."""
     largest, least, total, count = 0 * released[0], 1 + 0 * released[0], 0 * released[0], 0
     for j in range(len(demand)):
         if demand[j] > 0:
