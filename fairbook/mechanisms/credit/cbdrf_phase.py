@@ -288,8 +288,8 @@ def share_out(
     engine: Engine = "fast",
 ) -> Grants:
     """Share out a phase, and refuse what doubles do not tell."""
-    given = [fractions(one) if engine == "plain" else one for one in (demands, psi, pool)]
-    tasks, drf_tasks, stops, apart = granted(*given, grant)
+    need, factor, room = (fractions(one) if engine == "plain" else one for one in (demands, psi, pool))
+    tasks, drf_tasks, stops, apart = granted(need, factor, room, grant)
     check_nodes(apart)
     return as_grants(tasks.astype(float), drf_tasks.astype(float), stops, demands, psi, pool, grant, names)
 
