@@ -164,7 +164,8 @@ class Allocation(Result):
         if j < 0:
             why = {OWN: "its own bound stops it", NOTHING: "nothing stops it, but the mechanism gave it no more"}
             return f"{has}: {why[j]}." if j in why else f"{name} is not present."
-        has += f" at level {self.levels[i]:.6g} (its share divided by its part of all weights)"
+        of = " above its minimum" * (self.floor == "apart" and self.min_tasks is not None)
+        has += f" at level {self.levels[i]:.6g} (its share{of} divided by its part of all weights)"
         resource = called(self.resources[j], "resource")
         if self.rule == "whole_tasks":
             return (
@@ -173,13 +174,12 @@ class Allocation(Result):
             )
         if self.rule in ("credit", "full"):
             return f"{has}: {resource}, which it needs, is used up."
-        least, more = "", ""
+        least, save = "", ""
         if self.min_tasks is not None:
-            least = f"its minimum is {self.min_tasks[i]:.6g}, "
-            more = "and have more than their minimum " + "(which a level leaves out) " * (self.floor == "apart")
+            least, save = f"its minimum is {self.min_tasks[i]:.6g}, ", ", save at its minimum"
         return (
             f"{has}: {resource} stops it. {self.utilisation[j]:.2%} of it is in use, {name} needs it, {least}"
-            f"and none of the {self._needing[j]} users who need it {more}stands at a higher level "
+            f"and none of the {self._needing[j]} users who need it stands at a higher level{save} "
             f"(the highest: {self._highest[j]:.6g})."
         )
 

@@ -114,7 +114,7 @@ def test_minima_as_in_production_schedulers(
     assert close(allocation.tasks, shares)
     assert allocation.violations() == []
     said = allocation.explain(0)
-    assert "own bound" in said or (f"its minimum is {least[0]:g}, and" in said and "more than their minimum" in said)
+    assert "own bound" in said or (f"its minimum is {least[0]:g}, and" in said and "save at its minimum" in said)
 
 
 @pytest.mark.parametrize("floor", ["counted", "apart"])
