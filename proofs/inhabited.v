@@ -2,6 +2,7 @@
    that of Foundations has a zero, a bound and an absent user. *)
 From proofs Require Import sums foundations dmfa_srq cbdrf.
 From proofs Require lemmas filling tv_drf tv_drf_lies tv_drf_whole gdrf gdrf_queue one_level whole_tasks.
+From proofs Require drfh virtual_cluster virtual_cluster_whole.
 Local Open Scope R_scope.
 
 (* Two users and two resources: the first needs one of them and has a bound, the second needs both; a third is absent.
@@ -88,6 +89,13 @@ Proof. split; [intros i; simpl; repeat split; try lra; exists O; split; [lia|aut
   [exists (fun _ _ => 1); repeat split; simpl; intros; lra|split; [intros; lra|]]]]. intros z M [x [_ [Xs Xc]]] Le.
   specialize (Xs O ltac:(simpl; lia)); specialize (Xc O O ltac:(simpl; lia) ltac:(simpl; lia));
   specialize (Le O ltac:(simpl; lia)). simpl in *; lra. Qed.
+Example one_user_under_drfh : let P := gdrf.Cell 1 2 1 (fun _ _ => 1) (fun _ => 1) (fun _ j => match j with O => 1 | _ => 0 end) in
+  drfh.demands P /\ drfh.fluid_drfh P (fun _ => None) (fun _ => 1).
+Proof. intros P. assert (F : drfh.fits_bounds P (fun _ => None) (fun _ => 1)) by (split; [exists (fun _ _ => 1); repeat split;
+  simpl; intros; try lra; destruct j; lra|intros; exact I]). split; [intros i _; simpl; split; [lra|split; [intros [|j]; lra|
+  exists O; split; [lia|auto]]]|split; [auto|]]. apply lemmas.max_min_is_leximin; auto. intros y [[x [_ [Xs Xc]]] _] i H G.
+  assert (i = O) as -> by (simpl in H; lia). specialize (Xs O ltac:(simpl; lia)). specialize (Xc O O ltac:(simpl; lia)
+  ltac:(simpl; lia)). simpl in *. lra. Qed.
 (* One user, who gets slot after slot *)
 Definition alone := gdrf_queue.Queue 1 (fun _ => 1) (fun _ => None) (fun i => i).
 Fixpoint taking t := match t with O => gdrf_queue.begin | S u => let s := taking u in
@@ -166,3 +174,25 @@ Proof. split; [reflexivity|split; [simpl; lra|split; [simpl; lra|split; [intros 
 Example envy_hyps : round_ends (day 4) /\ (0 < vms (day 4) 1)%nat /\ vms (day 6) 1 = vms (day 4) 1.
 Proof. split; [intros [|[|k]] _; reflexivity|split; [vm_compute; lia|reflexivity]]. Qed.
 End Turns.
+(* If nobody states a floor in the two halves, the level is a half. *)
+Example no_floors : virtual_cluster.proper (virtual_cluster.Tariff 1 2) /\
+  virtual_cluster.leaves halves (fun _ => 0) 0 (1/2) /\ virtual_cluster.last halves 0.
+Proof. destruct half_each as [M [Cl [Pl _]]]. split; [unfold virtual_cluster.proper; simpl; lra|split].
+  - split; [auto|split; [intros; simpl; lra|split; [intros i; lra|split; [simpl; lia|]]]].
+    replace (virtual_cluster.stated halves (virtual_cluster.instead (fun _ => 0) 0 0)) with halves; [auto|].
+    unfold virtual_cluster.stated, halves. f_equal. apply FunctionalExtensionality.functional_extensionality. intros h.
+    unfold virtual_cluster.instead. simpl. destruct (Nat.eqb h 0); auto.
+  - split; [intros; lia|]. intros [[i [_ [_ Q]]] _]. unfold virtual_cluster.tau, virtual_cluster.room in Q. simpl in Q. lra. Qed.
+(* Two users want one VM each, and there is one. *)
+Definition one_vm := virtual_cluster_whole.Cluster 2 1 (fun _ => 1%nat) (fun _ => 0%nat).
+Example a_run_of_one : virtual_cluster_whole.model one_vm /\ virtual_cluster_whole.run one_vm (virtual_cluster_whole.smallest
+  one_vm) (fun k => match k with O => fun _ => O | S _ => virtual_cluster_whole.one_more (fun _ => O) 0 end) 1.
+Proof. assert (F : forall i, virtual_cluster_whole.fraction one_vm (fun _ => O) i = 0) by (intros; unfold
+  virtual_cluster_whole.fraction; simpl; lra). split; [split; [intros; simpl; lia|split]|split; [auto|split]].
+  - split; [intros i _; simpl; lia|unfold virtual_cluster_whole.total; simpl; lra].
+  - unfold virtual_cluster_whole.total; simpl; lra.
+  - intros k K. assert (k = O) as -> by lia. exists O. split; [|auto]. split; [split; [split; simpl; lia|]|]; intros h _;
+    [rewrite !F; lra|simpl; lia].
+  - unfold virtual_cluster_whole.total; simpl; lra. Qed.
+Example two_bins : virtual_cluster_whole.proper (virtual_cluster_whole.Packing 2 2 (fun _ => 1) (fun _ => 1)).
+Proof. repeat split; simpl; intros; lra || lia. Qed.

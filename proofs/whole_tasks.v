@@ -174,6 +174,59 @@ Proof. intros M X0 St E. split; [auto|split; [|auto]]. assert (A : forall k, (k 
   destruct (Mu i) as [_ [Si _]]; lra|]. destruct (St k K) as [i [Pi Ei]]. rewrite Ei.
   apply (printed_next P (x k) i M); auto. apply IH; lia. } intros k K. destruct (St k K) as [i [Pi Ei]]. exists i.
   split; [|auto]. apply (printed_next P (x k) i M); auto. apply A; lia. Qed.
+(* {lem-sequential_minmax-own} Nobody is raised above the level that i would reach at the end with one task more. *)
+Theorem nobody_above P x T k i h : model P -> run P 1 x T -> (k < T)%nat -> can P (x k) i -> x (S k) h = S (x k h) ->
+  s P h * (INR (x k h) + 1) <= s P i * (INR (x T i) + 1).
+Proof. intros M R K Ci E. destruct (proj1 (proj2 R) k K) as [g [[_ L] Eg]]. rewrite Eg in E. unfold one_more in E.
+  destruct (Nat.eqb_spec h g) as [->|]; [|lia]. apply Rle_trans with (1 := L i Ci). apply Rmult_le_compat_l;
+  [apply Rlt_le, M|]. apply Rplus_le_compat_r, le_INR, (grows P 1 x T R); lia. Qed.
+(* {model} *)
+(* A mechanism f gives whole tasks to the users of each pool in which weights add up to 1 and nobody is bounded. k tasks
+   of user i run on a bundle. *)
+Definition plain P := model P /\ (Σ i < n P, w P i) = 1 /\ forall i, bound P i = None.
+Definition run_on P i (bundle : nat -> R) k := ∀ j < m P, INR k * d P i j <= bundle j.
+Definition pareto_optimal P x := feasible P x /\ forall i, ~ can P x i.
+Definition shares P x := forall i k, (i < n P)%nat -> run_on P i (fun j => w P i * C P j) k -> (k <= x i)%nat.
+Definition envy_free_up_to_own P x := forall i h k, (i < n P)%nat -> (h < n P)%nat ->
+  run_on P i (fun j => w P i / w P h * (INR (x h) * d P h j)) k -> (k <= S (x i))%nat.
+(* Q is P, but user i reports other demands *)
+Definition misreports P Q i := n Q = n P /\ m Q = m P /\ C Q = C P /\ w Q = w P /\ forall h, h <> i -> d Q h = d P h.
+Definition strategy_proof (f : pool -> nat -> nat) := forall P Q i k, plain P -> plain Q -> misreports P Q i ->
+  (i < n P)%nat -> run_on P i (fun j => INR (f Q i) * d Q i j) k -> (k <= f P i)%nat.
+Definition always (property : pool -> (nat -> nat) -> Prop) f := forall P, plain P -> property P (f P).
+(* {end} *)
+Definition two_users i b := Pool 2 1 (fun _ => 2) (fun _ => 1/2) (fun h _ => if Nat.eqb h i then b else 2)
+  (fun h => if Nat.eqb h i then b else 2) (fun _ => None).
+Lemma two_plain i b : 0 < b -> plain (two_users i b).
+Proof. intros B. split; [split; [intros; simpl; lra|]|split; [simpl; lra|auto]]. intros h; simpl.
+  split; [lra|split; [|split; [intros _|exists O; split; [lia|]]]]; destruct (Nat.eqb h i); lra. Qed.
+(* {thm-sequential_minmax-incompatible} *)
+Theorem honesty_has_a_price f : always pareto_optimal f -> strategy_proof f -> ~ always envy_free_up_to_own f /\
+  ~ always shares f.
+Proof. intros Po Sp. set (P := two_users 0 2). assert (H : (f P 0%nat = 0 \/ f P 1%nat = 0)%nat).
+  { destruct (Po P (two_plain 0 2 ltac:(lra))) as [F _]. specialize (F O ltac:(simpl; lia)). unfold load in F. simpl in F.
+    destruct (f P 0%nat) as [|a], (f P 1%nat) as [|b]; auto. exfalso. rewrite !S_INR in F. pose proof (pos_INR a).
+    pose proof (pos_INR b). lra. } assert (L : ∃ i < 2, f P i = 0%nat) by (destruct H; [exists O|exists 1%nat]; auto).
+  destruct L as [i [I Z]]. set (Q := two_users i 1). assert (Pq : plain Q) by (apply two_plain; lra). set (h := (1 - i)%nat).
+  (* where i needs 1, it is not given 2 tasks, since it would claim that *)
+  assert (few : f Q i <> 2%nat). { intros E. assert (1 <= f P i)%nat; [|lia]. apply (Sp P Q i 1%nat); auto.
+    - apply two_plain; lra.
+    - repeat split; auto. intros k N. unfold Q, P, two_users; simpl. destruct (Nat.eqb_spec k i); [tauto|].
+      destruct (Nat.eqb k 0); auto.
+    - intros j _. rewrite E. unfold Q, P, two_users; simpl. rewrite Nat.eqb_refl. destruct (Nat.eqb i 0); lra. }
+  assert (one : f Q i = 0%nat /\ f Q h = 1%nat). { destruct (Po Q Pq) as [F N]. specialize (F O ltac:(simpl; lia)).
+    assert (G : 2 < load Q (f Q) 0 + 1). { suppose G. apply (N i). split; [exact I|split; [exact Logic.I|]]. intros j J.
+      assert (j = O) as -> by (simpl in J; lia). simpl in *. rewrite Nat.eqb_refl. lra. }
+    assert (E : load Q (f Q) 0 = INR (f Q i) + 2 * INR (f Q h)) by (unfold load, h, Q; destruct i as [|[|]]; simpl; lra || lia).
+    simpl in F. rewrite E in F, G. clear - F G few. destruct (f Q h) as [|[|b]]; rewrite ?S_INR in *; simpl in *.
+    - exfalso. destruct (f Q i) as [|[|[|a]]]; rewrite ?S_INR in *; simpl in *; try lra; [tauto|pose proof (pos_INR a); lra].
+    - split; [|auto]. destruct (f Q i) as [|a]; [auto|]. rewrite S_INR in *. pose proof (pos_INR a). lra.
+    - pose proof (pos_INR b). pose proof (pos_INR (f Q i)). lra. }
+  destruct one as [E0 E1]. split; intros A.
+  - specialize (A Q Pq i h 2%nat). rewrite E0, E1 in A. assert (2 <= 1)%nat; [|lia]. apply A; [auto|simpl; lia|].
+    intros j _. unfold Q, h; destruct i as [|[|]]; simpl; lra || lia.
+  - specialize (A Q Pq i 1%nat I). rewrite E0 in A. assert (1 <= 0)%nat; [|lia]. apply A. intros j _. simpl.
+    rewrite Nat.eqb_refl. lra. Qed.
 (* {thm-sequential_minmax-sharing} *)
 Theorem sharing P x T i : model P -> run P 1 x T -> (Σ h < n P, w P h) = 1 -> (i < n P)%nat -> has_more P (x T) i ->
   ∃ j < m P, w P i * C P j < (INR (x T i) + 1) * d P i j.
@@ -274,5 +327,6 @@ Proof. intros Sp [X0 St] I H. assert (All : forall k, (k <= T)%nat -> s P i * IN
   destruct (St k K) as [g [[_ [_ L]] E]]. specialize (IH ltac:(lia)). rewrite E. unfold one_more.
   destruct (Nat.eqb_spec i g) as [->|]; [specialize (L h H eq_refl)|]; destruct (Nat.eqb_spec h g) as [->|];
   rewrite ?S_INR; pose proof (Sp g); lra. Qed.
-(* {whole} prop-foundations-task lem-foundations-refused lem-foundations-offset thm-sequential_minmax-pareto
+(* {whole} lem-sequential_minmax-own thm-sequential_minmax-incompatible
+  prop-foundations-task lem-foundations-refused lem-foundations-offset thm-sequential_minmax-pareto
    thm-sequential_minmax-sharing thm-sequential_minmax-envy prop-sequential_minmax-before prop-compare-tasks *)
