@@ -18,6 +18,7 @@ from benchmarks.plain import (
     highs_drfh,
     plain_gdrf,
     scan_best_fit,
+    scan_per_server,
 )
 from benchmarks.timing import Row, against, grown, per_task, timed_once
 from book.gdrf.studies import MACHINES
@@ -138,6 +139,16 @@ def nearest(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         return rng.uniform(1, 8, (1000, 2)), rng.uniform(8, 64, (5000, 2))
 
     yield against(what, uneven, scan_best_fit, fb.drfh, 4, runs=2 * scale, fast=5, same=alike)
+    for one in (fb.per_server_drf, scan_per_server):
+        one(*pool(40, 10))  # compile
+    what = "`per_server_drf`, 5000 machines, 300 users, against a compiled loop that gives the tasks alone"
+    alike = lambda found, *one: bool((found.tasks == scan_per_server(*one)).all())  # noqa: E731
+    draw, runs = partial(pool, 5000, 300), 5 * scale
+    yield against(what, draw, fb.per_server_drf, scan_per_server, 4, runs=runs, at_least=False, same=alike)
+    ten, one_of_ten = (lambda: [draw()]), (lambda: [pool(500, 300)])
+    yield grown(
+        "`per_server_drf`, 300 users: 10 times the machines", fb.per_server_drf, ten, one_of_ten, 15, runs=5 * scale
+    )
     users = [[pool(5000, n) for n in (1000, 20)] for _ in range(3 * scale)]
     yield per_task(
         "cost per task of Best-Fit with 1000 users against 20, 5000 machines",

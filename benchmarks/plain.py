@@ -102,6 +102,46 @@ def scan_best_fit(demands: np.ndarray, machines: np.ndarray) -> np.ndarray:
         level[i] = tasks[i] * demands[i, dominant[i]] / total[dominant[i]]
 
 
+@numba.njit(error_model="numpy")  # type: ignore[misc]
+def scan_per_server(demands: np.ndarray, machines: np.ndarray) -> np.ndarray:
+    """DRF machine by machine: all are looked at for a first task, those who have one for each other task; the tasks."""
+    n, m = demands.shape
+    tasks, runs, level, some = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
+    left = np.zeros(m)
+    for size in machines:
+        there = 0
+        for j in range(m):
+            left[j] = size[j]
+        for i in range(n):
+            fits = True
+            for j in range(m):
+                fits &= demands[i, j] <= left[j]
+            if fits:
+                level[i], runs[i], some[there] = 0.0, 1.0, i
+                there += 1
+                for j in range(m):
+                    left[j] -= demands[i, j]
+                    level[i] = max(level[i], demands[i, j] / size[j])
+        while there > 0:
+            least, fits = 0, True
+            for a in range(1, there):
+                if runs[some[a]] * level[some[a]] < runs[some[least]] * level[some[least]] * (1 - 1e-12):
+                    least = a
+            i = some[least]
+            for j in range(m):
+                fits &= demands[i, j] <= left[j]
+            if fits:
+                runs[i] += 1.0
+                for j in range(m):
+                    left[j] -= demands[i, j]
+            else:
+                tasks[i] += runs[i]
+                there -= 1
+                for a in range(least, there):
+                    some[a] = some[a + 1]
+    return tasks
+
+
 def plain_tv_drf(demands: np.ndarray, tasks: np.ndarray, machines: np.ndarray, own: np.ndarray) -> np.ndarray:
     """TV-DRF's Algorithm 1 as printed, in numpy, equal parts, what is not run expires; the tasks.
 

@@ -1,5 +1,6 @@
 """Kernels: in plain Python and compiled they give the same bits, small inputs need no numba, and no folder to write."""
 
+import ast
 import json
 import os
 import shutil
@@ -163,3 +164,34 @@ def test_compiled_code_is_that_of_the_present_sources_and_a_bad_cache_costs_time
         path.unlink()
         path.mkdir()
     assert again("costs time and nothing else") == "5 0"
+
+
+#: Kernels that sort through numpy, copy slices or give way, each of which numba takes a second or more to compile.
+SLOW = {
+    *("packing._list", "packing._tight", "packing.complete_search", "packing.random_fills", "karma.moments_of"),
+    *("nearest_machine.build", "alone.coefficients", "whole.hand_out"),
+}
+
+
+def slow_to_compile(kernel: ast.FunctionDef) -> bool:
+    """Tell whether a kernel assigns to a slice, gives way, sorts or chooses through numpy, or has a text in it."""
+    for node in (node for line in kernel.body[bool(ast.get_docstring(kernel)) :] for node in ast.walk(line)):
+        text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        called = isinstance(node, ast.Attribute) and node.attr in {"where", "sort", "argsort", "lexsort", "unique"}
+        stored = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+        copied = stored and any(isinstance(part, ast.Slice) for part in ast.walk(node))
+        if text or called or copied or isinstance(node, (ast.Yield, ast.YieldFrom, ast.GeneratorExp)):
+            return True
+    return False
+
+
+def test_kernels_are_plain_loops_but_for_those_that_are_named() -> None:
+    found = {
+        f"{path.stem}.{node.name}": slow_to_compile(node)
+        for path in Path(kernels.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf8")))
+        if isinstance(node, ast.FunctionDef)
+        and any(ast.unparse(one).startswith("kernel") for one in node.decorator_list)
+    }
+    assert len(found) > 50
+    assert {name for name, slow in found.items() if slow} == SLOW

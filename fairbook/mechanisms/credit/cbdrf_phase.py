@@ -326,7 +326,7 @@ def grant_tasks(
 
     Notes
     -----
-    Cost O(n m) per resource that runs out, with ``"capped"`` O(n log n) more.
+    Cost O(n m) per resource that runs out, expected.
 
     References
     ----------

@@ -154,8 +154,8 @@ def per_server_drf(
     Notes
     -----
     Dominant shares are those of the machine, so they may differ from machine to machine. Machines of a class that see
-    the same bounds do the same, so they are computed once: O(n m) for each of the K classes and each time that a bound
-    comes near, at most n K times, plus O(m + log n) for each task there, and O(P) for all P tasks.
+    the same bounds do the same, so they are computed once: O((K + n) n m) for K classes and n users with bounds, O(K n
+    m) without, besides O(m + log n) for each task that is computed, and O(P) for all P tasks.
 
     A user who needs a resource that a machine lacks gets nothing there.
 

@@ -317,7 +317,7 @@ def drf_by_task(
 
     Notes
     -----
-    Cost O(n m + t (m + log n)) for t tasks handed out.
+    Cost O((n + t) (m + log n)) for t tasks handed out.
     Ties go to the user with the smaller index; levels within 1e-12 of each other, relatively, are one.
     A task fits if it leaves no resource below -1e-12 of its capacity, so that ten tenths fill a unit.
 

@@ -38,7 +38,8 @@ class DmfaSrq:
 
     Notes
     -----
-    :meth:`arrive` costs O(m) amortised over a run, :meth:`depart` O(n m). Departures are ours, not the paper's.
+    :meth:`arrive` costs O(m) amortised over a run, :meth:`depart` O(n (m + log n)), in plain Python.
+    Departures are ours, not the paper's.
     With ``contribution="stays"`` all four theorems survive. With ``contribution="leaves"`` allocations must be
     able to shrink: irrevocability is lost, and with it strategy-proofness; the chapter gives proof and witness.
     Amounts are kept in doubles: a level is right to about 1e-15 times the pool over the newcomer's weight. Where
@@ -152,7 +153,7 @@ class DmfaSrq:
 
         Notes
         -----
-        Cost O(n m).
+        Cost O(n (m + log n)), in plain Python.
         """
         check_choice(contribution, "contribution", Contribution)
         i = position(user, self.users)

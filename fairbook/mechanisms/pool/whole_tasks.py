@@ -29,7 +29,7 @@ from fairbook.model.inputs import (
     row_max,
 )
 
-MOST_TASKS = 1e8  # that are handed out one by one: some twenty seconds
+MOST_TASKS = 1e8  # that are handed out one by one: some ten seconds
 UNIT = 1e-15  # what a few roundings change, in parts of a number
 
 
