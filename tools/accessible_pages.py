@@ -23,7 +23,8 @@ ID = re.compile(r'(<[a-zA-Z][^<>]*?)\s+id="([^"]*)"')
 # the inner sections of every statement, exercise and solution have the same id, and nothing refers to it
 NOBODYS = {"proof-content", "exercise-content", "solution-content"}
 
-SIDEBAR = '<div class="bd-sidebar-primary bd-sidebar">'
+SIDEBAR = 'class="bd-sidebar-primary bd-sidebar">'
+SCHEME = '<i class="theme-switch '  # drawings in a button with a name
 
 
 def pieces(text: str) -> list[tuple[str, bool]]:
@@ -70,6 +71,8 @@ def mend_table(table: str, head: str) -> str:
     )
     body = re.sub(r"<th(?![\w-])(?![^>]*\bscope=)", '<th scope="row"', body)
     body = CODE.sub(lambda code: re.sub(r"((?<=\w)[/_:]+|(?<=\w{3})\.)(?=[^\W_])", r"\1<wbr>", code[0]), body)
+    if 'class="autosummary' in start:  # a list of names, each with a line
+        return (start if "role=" in start else f'{start[:-1]} role="presentation">') + body
     if "<caption" not in body and "aria-label" not in start and head:
         start = f'{start[:-1]} aria-label="Table: {head}">'
     return start + body
@@ -101,6 +104,7 @@ def mend(page: str) -> str:
     page = ID.sub(once, page)
     page = page.replace(' role="doc-biblioentry"', ' role="listitem"')  # docutils' list of works is a list
     page = page.replace(SIDEBAR, f'{SIDEBAR[:-1]} role="region" aria-label="Book">')
+    page = page.replace(SCHEME, SCHEME.replace("<i", '<i aria-hidden="true"'))
     page = FOLD.sub(lambda found: f'{found[1]}<summary aria-label="Pages below {words(found[1])}">', page)
     return re.sub(r'<nav class="bd-toc-nav page-toc"(?! aria)', r'\g<0> aria-label="On this page"', page)
 

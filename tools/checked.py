@@ -23,7 +23,8 @@ def said(label: str) -> str:
     """
     body = "\n".join(line for line in check.prose(label).splitlines()[1:-1] if not line.startswith(":label:"))
     body = re.sub(r"(?m)^\$\$ *\(eq-[\w-]+\)$", "$$", re.sub(r"\s*\{cite:?\w*\}`[^`]*`", "", body))
-    quoted = [part for part in body.strip().split("\n\n") if "{verdict}" not in part]
+    parts = ((part, re.sub(r"\s*\{verdict\}`[^`]*`", "", part)) for part in body.strip().split("\n\n"))
+    quoted = [bare for part, bare in parts if bare == part or bare.endswith(".")]  # of a row of verdicts nothing stays
     return "\n>\n".join(re.sub("(?m)^", "> ", part) for part in quoted)
 
 

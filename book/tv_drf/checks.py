@@ -341,7 +341,7 @@ def _of_the_optimum(mechanism: str, n: int, runs: int) -> tuple[list[float], int
 
 
 @claim(
-    id="tv_drf.heuristic_optimal.on_trace",
+    id="tv_drf.heuristic_on_trace",
     locator="section 4, 1); section 5",
     kind="number",
     variant="5 and 20 users; tasks wait and expire; the optimum of (9) in fractions",

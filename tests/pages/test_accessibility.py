@@ -38,6 +38,11 @@ def test_what_the_extension_mends() -> None:
     assert '<table aria-label="Table: On us">' in mended
     assert (mended.count('scope="col"'), mended.count('scope="row"')) == (2, 1)
     assert mended.count('id="i"') == 1
+    newer = '<div id="pst-primary-sidebar" class="bd-sidebar-primary bd-sidebar"><i class="theme-switch fa"></i></div>'
+    mended = mend(f'{newer}<table class="autosummary longtable"><tr><td>a</td></tr></table>')  # of newer themes
+    assert 'bd-sidebar" role="region" aria-label="Book"><i aria-hidden="true" class="theme-switch' in mended
+    assert 'longtable" role="presentation"><tr><td>' in mended
+    assert mend(mended) == mended
     assert mend(mended) == mended
     captioned = "<table><caption>c</caption><tr><th>b</th></tr></table>"
     assert "aria-label" not in mend(f"<h2>a</h2>{captioned}")
