@@ -293,12 +293,11 @@ class Ledger(Page):
 <span class="claim-kind">{row["kind"]}</span>: <span class="claim-grade">{row["grade"]}</span>. {whose}{
             rest
         } {{claim-places}}`{row["id"]}` <a href="{page}">Source of the check</a>.
-<a class="claim-id" href="#{anchor(row["id"])}">{row["id"]}</a>
 
 {f"```python{chr(10)}{python(run)}{chr(10)}```" if run else ""}
 
-The check again, in {ceil(float(row["seconds"])) or 1} s:
-`.venv/bin/python -m book claims --recompute --effort full --id {row["id"]}`
+Again, in {ceil(float(row["seconds"])) or 1} s: `.venv/bin/python -m book claims --recompute --effort full --id`
+<a class="claim-id" href="#{anchor(row["id"])}">{row["id"]}</a>
 
 </details>
 """

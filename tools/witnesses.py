@@ -84,8 +84,13 @@ def python(witness: dict[str, Any]) -> str:
         question, _, note = witness["says"].partition("  # ")
         lines.append(f"{question}  # {witness['answer']}{note and f' ({note})'}")
     used = set(re.findall(r"\w+", "\n".join(lines)))
-    known = {**_COMMON, **{name: f"from {module} import {name}" for name, module in witness["imports"].items()}}
-    return "\n".join([*(line for name, line in known.items() if name in used), "", *lines])
+    taken: dict[str, list[str]] = {}
+    for name, module in witness["imports"].items():
+        if name in used:
+            taken.setdefault(module, []).append(name)
+    imports = [line for name, line in _COMMON.items() if name in used]
+    imports += [f"from {module} import {', '.join(names)}" for module, names in taken.items()]
+    return "\n".join([*imports, "", *lines])
 
 
 def run(witness: dict[str, Any]) -> tuple[Any, Any]:

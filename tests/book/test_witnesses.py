@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import fairbook as fb
+from book.common.claims import stored
 from book.tv_drf.judging import NO_TIE
 from tools import verdicts, witnesses
-from tools.formulas import typeset
+from tools.formulas import typeset, typeset_original
 
 ROWS = verdicts.ledger()
 RUN = {row["id"]: one for row in ROWS.to_dict("records") if (one := witnesses.witness(row))}
@@ -85,6 +86,16 @@ def test_a_table_has_a_row_for_each_user(name: str) -> None:
     assert head[0] == "user"
     assert [user[0] for user in users] == [str(i + 1) for i in range(len(users))]
     assert {len(user) for user in users} == {len(head)}
+
+
+def test_an_original_keeps_its_words_and_its_braces() -> None:
+    """Of what is typeset, no sign is lost; names in a program stay as they are."""
+    terms = [place["term"] for place in stored.places().values()]
+    for term in terms:
+        shown = typeset_original(term)
+        assert re.sub(r"[$\\{} ]|max|cdot|\*", "", shown) == re.sub(r"[{} ]|max|\*", "", term)
+        assert shown.count("$") % 2 == 0
+    assert sum("$" in typeset_original(term) for term in terms) > 10
 
 
 def test_formulas_of_the_ledger_are_whole() -> None:

@@ -109,6 +109,21 @@ def test_the_verdict_on_a_place_is_that_of_the_readings_that_judge(
     assert (one["verdict"], one["apart"], len(one["ids"])) == (expected, apart, len(rows))
 
 
+def test_all_counts_are_of_one_partition_and_the_paper_has_them() -> None:
+    said = stored.statements(ROWS)
+    counts = verdicts.parted(said)
+    all_of_them = sum(counts.values())
+    assert set(said["verdict"]) <= {one for part in verdicts.PARTS.values() for one in part}
+    told = re.search(
+        r"make (\d+) statements.*?: (\d+) stand, (\d+) stand in part,.*? (\d+) fall, and\s(\d+) cannot be compared"
+        r".*? (\d+) more are counted apart",
+        (ROOT / "paper" / "paper.md").read_text("utf8"),
+        re.DOTALL,
+    )
+    assert told
+    assert [int(one) for one in told.groups()] == [all_of_them, *counts.values(), len(said) - all_of_them]
+
+
 def words(row: dict[str, Any]) -> str:
     """Give the words of a row in which its hypotheses must stand."""
     return f"{row['variant']} {row['statement']}".lower()
