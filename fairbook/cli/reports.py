@@ -124,9 +124,15 @@ def _alike(placement: pd.DataFrame) -> pd.DataFrame:
     frame = placement.assign(tasks=tasks)
     keys = [name for name in frame if name not in ("machine", "machines")]
     if "machines" in frame:
-        names = {"machine": lambda some: few(list(dict.fromkeys(some))), "machines": "sum"}
+        names = {"machine": lambda some: _first(list(dict.fromkeys(some))), "machines": "sum"}
         frame = frame.groupby(keys, sort=False).agg(names).reset_index()[list(placement)]
     return frame.set_index(frame.columns[0])
+
+
+def _first(names: list[str]) -> str:
+    """List some names where a column has room for them, or the first."""
+    listed = few(names)
+    return listed if len(listed) <= 40 or len(names) == 1 else f"{names[0]}, ..."
 
 
 def _shown(rows: pd.DataFrame) -> pd.DataFrame:

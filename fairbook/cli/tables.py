@@ -327,7 +327,7 @@ def read_machines(name: str, content: bytes, users: Users, options: argparse.Nam
     told = _summed_up(read(content, name, None), name, options).machines if is_export(content) else None
     table = read_table(name, content, "machine") if told is None else Table(name, told)
     if table.cells.empty:
-        raise Refused(f"{name}: holds no machine {_NOBODY}")
+        raise Refused(f"{name}: {_NO_MACHINE}")
     for column in resources:
         if column not in table.cells:
             raise Refused(f"{table.source}: has no column {column!r}, only {', '.join(map(shown, table.cells))}")
@@ -374,6 +374,7 @@ def read_parts(users: Users, machines: Machines) -> Any:
 
 
 _NOBODY = "that counts; users stand in TABLE, machines in --machines"
+_NO_MACHINE = f"holds no machine {_NOBODY}; --all-nodes counts the closed ones, too"
 
 
 def exported(file: tuple[str, bytes], machines: tuple[str, bytes] | None, options: argparse.Namespace) -> Users:
@@ -383,11 +384,9 @@ def exported(file: tuple[str, bytes], machines: tuple[str, bytes] | None, option
     if machines is not None or options.capacity:
         export = export.beside(read(machines[1], machines[0], None) if machines and other else nothing())
         source = machines[0] if machines else name
-    told = _summed_up(export, name, options)
+    told = _summed_up(export, f"{name}, {source}" if other else name, options)
     if told.demands.empty or (other and told.machines.empty):
-        raise Refused(
-            f"{name}: holds no user {_NOBODY}" if told.demands.empty else f"{source}: holds no machine {_NOBODY}"
-        )
+        raise Refused(f"{name}: holds no user {_NOBODY}" if told.demands.empty else f"{source}: {_NO_MACHINE}")
     resources, names, bound = list(told.demands), list(told.demands.index), _free("max_tasks", told.demands)
     cells = told.demands.assign(**{bound: told.max_tasks}).map(str).astype(object)
     cells.index = pd.Index([f"{name}, user {user!r}" for user in names])
