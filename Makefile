@@ -109,7 +109,7 @@ library: $(READY)  ## the library's checks with other versions below it: make li
 	$(PY) -m uv pip install -q --upgrade --resolution $(RESOLUTION) --python $(OTHER) -e '.[sweeps]'
 	$(OTHER)/bin/python -W error tests/stranger.py README.md >/dev/null
 	$(OTHER)/bin/python -m pytest -q -n $(WORKERS) -o addopts="--doctest-modules --strict-markers" fairbook \
-	  tests/library/test_matrix.py tests/library/test_protocol.py tests/library/test_stateful.py tests/library/test_sweeps.py $(PYTEST_ARGS)
+	  tests/library/test_{judges,matrix,protocol,stateful,sweeps}.py $(PYTEST_ARGS)
 
 fresh:  ## the checkout as a stranger gets it, once for each of PYTHON="python3.11 python3.13"; takes minutes
 	tools/fresh.sh $(PYTHON)

@@ -6,6 +6,7 @@
 
 Each section is written as soon as it is measured, so that an interruption loses one at most.
 
+asv times one version after the other; what is promised are ratios of two ways within one run. So
 A and B are timed in turn, A B A B ..., and the ratio is the median of the ratios of neighbours, so that a machine
 whose speed drifts does not decide. What runs in this process is timed in processor time (all threads, system calls
 included), which other work on the machine changes little; whole processes are timed by the clock on the wall as well.

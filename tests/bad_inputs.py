@@ -2,7 +2,7 @@
 
 An :class:`Entry` says how to call it well, and of what *sort* each argument is. ``BAD`` in ``bad_values.py`` holds for
 each sort the kinds of values that must be refused by name, ``SAME`` those that look odd and mean the same. ``EXEMPT``
-lists, with a reason, where a kind has another right outcome.
+lists, with a reason, where a kind has another right outcome. Hypothesis would draw some of the pairs; all are tried.
 """
 
 from collections.abc import Callable, Iterator

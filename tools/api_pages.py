@@ -8,6 +8,7 @@ table of its names, and each of them by autodoc. A page in Markdown may ask for 
 
 Each object is described once, on the page of the module that makes it, under the shortest name that a caller can use
 (``fairbook.drf``, not ``fairbook.mechanisms.pool.drf.drf``); references by its other names lead there.
+autosummary and autoapi alone know only the name that a module has for it.
 """
 
 import argparse

@@ -4,7 +4,7 @@ The pages are those of ``make book``, so that every number, reference and formul
 articles are joined into one page, with links between them made links within it, and a headless Chromium prints that.
 Proofs and solutions are open. Code that a page folds away, what is folded in cards and accounts, the reference of the
 library, the tables of hypotheses and of runs, and formal statements are left out: they are looked up, not read. What is
-wider than the paper is made smaller until it fits.
+wider than the paper is made smaller until it fits. Formulas are set by a script, which WeasyPrint does not run.
 """
 
 import base64

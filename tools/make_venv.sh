@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # make_venv.sh DIRECTORY [PYTHON]: a virtual environment of Python 3.11 to 3.14.
+# By hand, since uv, which would choose a Python as well, comes with the lock that is installed into it.
 # make_venv.sh --check DIRECTORY [PYTHON]: empty one that is broken, of another PYTHON, or came with a copied checkout.
 set -eu
 check=

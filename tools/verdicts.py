@@ -6,7 +6,8 @@ claim that it judges.
 places in the book where its badge stands, the source of its check and the command that runs it again.
 ``{verdict-map}`` is one tile for each statement of each paper, ``{verdict-counts}`` their table, and
 ``{verdict-total}`` a number in the text. All are read from the stored ledger when the book is built.
-``{puzzle} tv_drf`` is a counterexample of a paper to play with.
+``{puzzle} tv_drf`` is a counterexample of a paper to play with. sphinx-needs links such rows as well, but wants them
+written on the pages; these are computed.
 """
 
 import html

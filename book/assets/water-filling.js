@@ -1,6 +1,6 @@
 /* Water filling under the reader's hand: the levels of three teams rise together until a resource is full. It stands in
    for the picture inside each element of class water-filling; without JavaScript the picture stays. What it shows is
-   what fairbook.drf computes; a test holds it. Nothing is fetched, nothing is put into the global scope. */
+   what fairbook.drf computes; a test holds it. Python in the page would be megabytes. Nothing is fetched, nothing is put into the global scope. */
 (function () {
   "use strict";
   const TEAMS = [{ name: "A", colour: "var(--hand-1, #0072b2)" }, { name: "B", colour: "var(--hand-2, #d55e00)" }, { name: "C", colour: "var(--hand-3, #009e73)" }];

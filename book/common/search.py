@@ -3,7 +3,7 @@
 Everything here is fixed by counts and a seed, never by seconds, so that what a search finds does not depend on the
 machine. :func:`minimise_margin` attacks any statement with a margin, negative where it is violated;
 :func:`search_instance` attacks strategy-proofness. A search that finds nothing is evidence of its stated size, not a
-proof.
+proof. Hypothesis aims at a target as well, by the choices of its generator; a move here is one of users and demands.
 """
 
 from collections.abc import Callable

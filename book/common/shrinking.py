@@ -1,4 +1,7 @@
-"""Turning a violation that a search found in floats into a small one in exact fractions, to be checked by hand."""
+"""Turning a violation that a search found in floats into a small one in exact fractions, to be checked by hand.
+
+Hypothesis shrinks only what it has drawn itself.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction

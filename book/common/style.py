@@ -1,7 +1,8 @@
 """One look for the whole book: colours, markers and line styles by mechanism, in files that stay the same.
 
 Colours are those of Okabe and Ito, which readers with any colour vision can tell apart, and a few darker ones that keep
-apart from them; a mechanism has the same colour, marker and line style in every chapter.
+apart from them; a mechanism has the same colour, marker and line style in every chapter: a style
+sheet of matplotlib cannot say that.
 """
 
 import io

@@ -1,4 +1,7 @@
-"""The drawings of all chapters, each made once from its stored frame: what they show, and fit to print."""
+"""The drawings of all chapters, each made once from its stored frame: what they show, and fit to print.
+
+Pixels, which pytest-mpl compares, would say that a drawing is as it was, not that it is right.
+"""
 
 import re
 from collections.abc import Callable
