@@ -35,6 +35,16 @@ DATA: dict[str, dict[str, Any]] = {
     "machines": {"demands": DEMANDS, "machines": MACHINES, "machine_counts": [1, 2]},
     "clusters": {"max_vms": pd.Series([4, 3, 5], USERS), "tolerance": [0.5, 0.1, 0.6], "capacities": [6, 4]},
 }  # fmt: skip
+#: Each kind of result: those of every mechanism, and what a method gives that another does not.
+KINDS = pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *((name, {}) for name in registry),
+        ("drfh", {"method": "fluid"}),
+        ("tv_drf", {"method": "lexicographic", "machines": MACHINES[:1], "contributions": [[0.2], [0.3], [0.5]]}),
+        ("virtual_cluster", {"method": "spanning"}),
+    ],
+)
 
 
 def data(name: str) -> dict[str, Any]:
@@ -80,9 +90,9 @@ def test_results_have_one_core(name: str) -> None:
     assert told["use"] == np.asarray(result.use).tolist()
 
 
-@pytest.mark.parametrize("name", registry)
-def test_results_are_equal_by_their_numbers_and_names(name: str) -> None:
-    given, call = data(name), registry[name].function
+@KINDS
+def test_results_are_equal_by_their_numbers_and_names(name: str, options: dict[str, Any]) -> None:
+    given, call = data(name) | options, registry[name].function
     first, frames = next(iter(given.items()))
     changes = (lambda one: one * 2, lambda one: one.rename({"ann": "amy"}))
     others = [[change(one) for one in frames] if isinstance(frames, list) else change(frames) for change in changes]
@@ -92,13 +102,10 @@ def test_results_are_equal_by_their_numbers_and_names(name: str) -> None:
     assert result not in [*(call(**{**given, first: other}) for other in others), "another"]
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [*((name, {}) for name in registry), ("drfh", {"method": "fluid"}), ("virtual_cluster", {"method": "spanning"})],
-)
+@KINDS
 @pytest.mark.usefixtures("narrow")
 def test_results_are_told_where_an_index_has_32_bits(name: str, options: dict[str, Any]) -> None:
-    result = registry[name].function(**data(name), **options)
+    result = registry[name].function(**(data(name) | options))
     assert result.violations() == []
     assert len(result.to_frame()) >= len(USERS)
     assert name != "virtual_cluster" or len(result.cluster_frame()) == 2
