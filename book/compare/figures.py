@@ -1,5 +1,6 @@
 """Drawings for the comparison: maps of numbers, a row a mechanism, a column a trace (:mod:`book.compare.studies`)."""
 
+import re
 import textwrap
 from itertools import groupby
 from typing import NamedTuple
@@ -44,8 +45,8 @@ def _rows(texts: pd.DataFrame) -> list[tuple[float, str, list[str]]]:
         for name in (one.name for one in group):
             alike.setdefault(tuple(texts.loc[name]), []).append(name)
         for names in alike.values():
-            # a label is broken between mechanisms, not in one
-            whole = "; ".join(ENTRANTS[name].label.replace(" ", "\N{NO-BREAK SPACE}") for name in names)
+            # a label is broken between mechanisms; in one after a comma, or before a bracket
+            whole = "; ".join(re.sub(r"(?<!,) (?!\()", "\N{NO-BREAK SPACE}", ENTRANTS[name].label) for name in names)
             lines = textwrap.wrap(whole, 22, break_on_hyphens=False)
             tall = max(1.0, _LINE * len(lines))
             rows.append((top + tall / 2, "\n".join(lines).replace("\N{NO-BREAK SPACE}", " "), names))
