@@ -150,7 +150,7 @@ def course(released: Any, runs: int = RUNS, seed: int = SEED, *, progress: bool 
     progress : bool
         Whether to draw a bar on stderr.
     **rule
-        Fields of :class:`~fairbook.mechanisms.credit.cbdrf.CreditRule` but rho; by default the paper's.
+        Fields of :class:`~fairbook.CreditRule` but rho; by default the paper's.
 
     Returns
     -------

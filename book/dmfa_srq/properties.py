@@ -4,7 +4,7 @@ The lemmas take any :class:`~fairbook.metrics.Run`, as the checks of :mod:`fairb
 :data:`MUTANTS` maps a name to a function of (demands, weights), like ``fairbook.dmfa_srq``, that returns a
 :class:`~fairbook.properties.Trajectory`; like the static ones of :mod:`book.common.mutants` they are written
 in + - * / and comparisons only, so that fractions in give exact fractions out, and for being read rather than for
-speed. Departures are ours, not the paper's; see :class:`fairbook.mechanisms.pool.online.DmfaSrq`.
+speed. Departures are ours, not the paper's; see :class:`fairbook.DmfaSrq`.
 
 References
 ----------

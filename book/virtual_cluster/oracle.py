@@ -100,7 +100,7 @@ def share(least: Any, most: Any, capacity: Any, whole: bool = True) -> list[Frac
 
     Notes
     -----
-    This is :func:`fairbook.model.sharing.share_out`, in fractions. Cost O(n) a VM, or O(n^2) where VMs are not
+    This is ``share_out`` of ``fairbook.model.sharing``, in fractions. Cost O(n) a VM, or O(n^2) where VMs are not
     whole.
 
     Examples

@@ -2,7 +2,7 @@
 
 A user wants alpha virtual machines (VMs, ``max_vms``), tolerates that a part k of them is missing (``tolerance``), so
 that it has a minimum, and lives on one cluster, but with ``"spanning"``. A method says who lives where. Each cluster
-is then shared max-min fairly (:func:`~fairbook.model.sharing.share_out`), but for queue A below; no other sharing of
+is then shared max-min fairly (``share_out`` of ``model/sharing.py``), but for queue A below; no other sharing of
 these homes has a larger least fraction.
 
 * ``"relaxation"`` (section 2.1): user after user on the cluster that is least loaded by minima, of those that have room
@@ -417,7 +417,7 @@ def virtual_cluster(
     ----------
     max_vms : array_like or Series, shape (n,), or Requests
         VMs that each user wants, positive whole numbers (any positive numbers with ``whole=False``): alpha.
-        :class:`~fairbook.model.requests.Requests` come alone: they say all four.
+        ``Requests`` come alone: they say all four.
     tolerance : array_like or Series, shape (n,), or one number
         Part of them that may be missing, from 0 to 1: k. A user gets at least (1 - k) alpha VMs or is turned away.
     capacities : array_like or Series, shape (H,)

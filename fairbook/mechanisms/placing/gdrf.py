@@ -155,7 +155,7 @@ def as_filled(
 ) -> dict[str, Any]:
     """Give what the engine is told of the rule: users in order, what is least, and how machines suit by type.
 
-    Algorithm 1 on arrays; see :func:`~fairbook.mechanisms.placing.engine.fill`.
+    Algorithm 1 on arrays; see ``engine.fill``.
     """
     n, m = cell.demands.shape
     keys = (np.broadcast_to(lots[1], (n, m)), -cell.demands, -ranks(cell.shares, TIED))

@@ -16,27 +16,7 @@ tasks the authors have a heuristic, Algorithm 1. In each period (``heuristic``):
 3. Put its next task on the machine that holds it and fits best, equation (17), and add it to its beta and G.
 4. If no machine holds it, the user takes part no longer in this period. Repeat from 2.
 
-What was lost of the formulas has these readings:
-
-============  =====================  ===================================================================================
-alone         ``"bundles"``          the amounts of the tasks that i could run on its own parts of the machines,
-                                     fractions of tasks allowed
-              ``"whole_bundles"``    the same, rounded down to whole tasks after adding up over machines (their sum may
-                                     hold tasks that no single part does)
-              ``"resources"``        of each resource by itself the smaller of what all submitted tasks need and what i
-                                     brought; what no task vector can use counts, too
-unserved      ``"expires"``          tasks not run in their period are gone, in the pool and alone
-              ``"waits"``            they queue, in the pool and, by what would have been left over there, alone, in the
-                                     order of submission: tasks keep their demand vector, and none overtakes an older
-                                     one of the same user, not even where that does not fit (in ``"resources"`` alone
-                                     each resource has a queue of its own)
-============  =====================  ===================================================================================
-
-* **0/0**. beta_i is the least ratio over the resources that i would have had some of, so far. Where there is none, beta
-  is 1 if i has used nothing and infinite if it has.
-* **best fit (17)**, after DRFH. Demand and what is left on a machine, both as parts of the pool's totals, are divided
-  by their entry for the first resource that the task needs; the distance is the sum of the absolute differences. (Where
-  the first resource of all is needed, that is DRFH's.) Among the machines that hold the task the nearest one takes it.
+The readings of what was lost of the formulas stand at the head of ``tv_drf.py``.
 """
 
 from __future__ import annotations

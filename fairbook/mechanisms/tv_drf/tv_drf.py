@@ -1,4 +1,27 @@
-"""TV-DRF on doubles: input checked, the rule or its engine chosen, a run given back."""
+"""TV-DRF (Li et al. 2019) on doubles: its input checked, the rule (``rule.py``) or its engine (``whole.py``) run.
+
+What was lost of the formulas has these readings:
+
+============  =====================  ===================================================================================
+alone         ``"bundles"``          the amounts of the tasks that i could run on its own parts of the machines,
+                                     fractions of tasks allowed
+              ``"whole_bundles"``    the same, rounded down to whole tasks after adding up over machines (their sum may
+                                     hold tasks that no single part does)
+              ``"resources"``        of each resource by itself the smaller of what all submitted tasks need and what i
+                                     brought; what no task vector can use counts, too
+unserved      ``"expires"``          tasks not run in their period are gone, in the pool and alone
+              ``"waits"``            they queue, in the pool and, by what would have been left over there, alone, in the
+                                     order of submission: tasks keep their demand vector, and none overtakes an older
+                                     one of the same user, not even where that does not fit (in ``"resources"`` alone
+                                     each resource has a queue of its own)
+============  =====================  ===================================================================================
+
+* **0/0**. beta_i is the least ratio over the resources that i would have had some of, so far. Where there is none, beta
+  is 1 if i has used nothing and infinite if it has.
+* **best fit (17)**, after DRFH. Demand and what is left on a machine, both as parts of the pool's totals, are divided
+  by their entry for the first resource that the task needs; the distance is the sum of the absolute differences. (Where
+  the first resource of all is needed, that is DRFH's.) Among the machines that hold the task the nearest one takes it.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +80,7 @@ def tv_drf(
         optimum of (9), fluid; machines must have one shape, so that they are one pool.
     alone : {"bundles", "whole_bundles", "resources"}
     unserved : {"expires", "waits"}
-        Readings: see the head of :mod:`fairbook.mechanisms.tv_drf.rule`.
+        Readings: see the head of :mod:`fairbook.mechanisms.tv_drf.tv_drf`.
     weights : array_like or Series, shape (n,), optional
         w, scaled to sum to 1. Default: the mean over the resources of the part of the pool's total that the user
         brought.
