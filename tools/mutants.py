@@ -6,7 +6,7 @@ A *mutant* is the library with one operator, comparison, index or constant chang
 are those whose hash with a seed is smallest: :data:`EACH` of what each mechanism of the registry runs, then of all, up
 to :data:`ALL`. The hash is of the function's name and text without comments, so code that did not change keeps its
 mutants wherever it moves, and ``tests/mutants.csv`` keeps what is known of them: the test that fails, behind "limit: "
-where the test did not end in ten times its time; or, behind "no effect: " and written by hand, why none can fail. The
+where the test did not end in five times its time; or, behind "no effect: " and written by hand, why none can fail. The
 others survive.
 
 Run are those tests of ``make quick`` that judge mechanisms and enter the function, the quickest first. They are
@@ -241,7 +241,7 @@ def tried(mutant: Mutant, tests: list[tuple[pytest.Item, float]]) -> str:
         print("import", file=file)
         setattr(mutant.node, mutant.field, mutant.value)
         put_in(mutant.tree, [mutant.unit])
-        return all(not print(item.nodeid, file=file) and passes(item, 10 * seconds + 5) for item, seconds in tests)
+        return all(not print(item.nodeid, file=file) and passes(item, 5 * seconds + 1) for item, seconds in tests)
 
     code, lines = forked(work)
     return "limit: " * (code < 0) + lines[-1] if code else ""
