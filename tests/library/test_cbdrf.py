@@ -212,6 +212,17 @@ def test_tiny_steps_count() -> None:
         assert (np.diff(found.credit[:, 0]) < 0).all()
 
 
+@pytest.mark.parametrize("engine", ["fast", "plain"])
+def test_steps_far_below_the_credit_count(engine: Any) -> None:
+    run = fb.cbdrf(np.ones((4, 1, 1)), released=0.0, initial_credit=1e9, engine=engine)
+    assert run.violations() == []
+    assert same(run.credit[:, 0] - 1e9, -0.1 * np.arange(4), atol=1e-6)
+    never = np.full_like(run.credit, 1e9)
+    assert replace(run, credit=never, final_credit=never[0]).violations() != []
+    assert run.at(0).weights.tolist() == [1]
+    assert cbdrf_rule([[[1]]]).tasks.tolist() == [[1]]  # of one, where no capacities are given
+
+
 def test_a_clean_record_is_not_lost_by_rounding() -> None:
     mean = fb.cbdrf(np.ones((1, 1, 3)), capacities=None, released=[[[0.0, 0.0, 0.3]]], rho=0.1, ratio="mean")
     assert mean.released[0, 0] < 0.1  # by a rounding error

@@ -190,6 +190,11 @@ def test_what_is_right_is_passed(name: str) -> None:
     assert [result.violations() for result in results] == [[]] * len(results)
 
 
+def test_exact_numbers_need_no_tolerance() -> None:
+    karma = fb.karma([[[1.0], [1.0]]], capacities=[2.0], alpha=1.0, max_tasks=[2, 0], initial_credit=1.0)
+    assert [run.violations(0.0) for run in (fb.cbdrf(np.ones((2, 1, 1))), karma)] == [[], []]
+
+
 # ---------------------------------------------------------------------------------- no number, no place, no reason
 
 

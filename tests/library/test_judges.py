@@ -284,6 +284,30 @@ def test_a_mechanism_and_its_judge_agree(name: str, option: str, value: Any) -> 
             assert found.violations() == [] or given.get("stuck") == "stop"
 
 
+@pytest.mark.parametrize("name", [name for name in registry if name != "dynamic_drf"])  # which asks that of DMFA-SRQ
+def test_the_plain_engine_is_the_rule_and_the_fast_one_is_not(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {key: doubles(one) for key, one in drawn(name, *next(c[1:] for c in CASES if c[0] == name), 0)[0].items()}
+
+    def asked(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(f"fairbook.mechanisms.{registry[name].module}.{name}_rule", asked)
+    registry[name].function(**given, engine="fast")
+    with pytest.raises(ZeroDivisionError):
+        registry[name].function(**given, engine="plain")
+
+
+UNEVEN = {"rows": ([[F(1), F(1)], [F(1)]], [F(1)] * 2), "weights": ([[F(1), F(1)]] * 2, [F(1)])}
+
+
+@pytest.mark.parametrize("name", ["drf_by_task", "sequential_minmax", "dmfa_srq", "static_optimum"])
+@pytest.mark.parametrize("what", UNEVEN)
+def test_a_rule_drops_nothing_where_lengths_differ(name: str, what: str) -> None:
+    demands, weights = UNEVEN[what]
+    with pytest.raises(ValueError, match=r"zip\(\)"):
+        registry[name].rule(demands, weights=weights)
+
+
 def options_of(name: str) -> dict[str, Any]:
     """Options of a mechanism, with all their values where these can be told."""
     hints, found = get_type_hints(registry[name].function), {}

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 import fairbook as fb
 from book.dmfa_srq.oracle import exact_departures
 from book.dmfa_srq.properties import with_departures
+from fairbook.mechanisms.pool.dmfa_srq import dmfa_srq_rule
 from tests.strategies import REPEATABLE, Instance, instances, random_arrivals
 
 
@@ -120,6 +121,7 @@ def test_last_user_leaves_an_empty_pool_and_what_stays() -> None:
         pool.depart(0, contribution)  # type: ignore[arg-type]
         assert (len(pool), pool.capacity, pool.slack.tolist()) == (0, capacity, [capacity] * 2)
         assert pool.arrive("new", [1, 0.5], 1.0) == 1 + capacity
+    assert dmfa_srq_rule([[1]], weights=[1], events=[0, 0])[-1] == (0, -1, {})
 
 
 @pytest.mark.parametrize(("m", "decades", "zeros"), [(2, 0, 0.0), (3, 2, 0.0), (2, 6, 0.3), (9, 1, 0.2)])
