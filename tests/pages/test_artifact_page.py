@@ -12,7 +12,6 @@ import book.__main__
 import fairbook
 from fairbook import FairbookError, cli
 from tests.conftest import ROOT
-from tools.verdicts import BAD, counted, statements
 
 PAGE = (ROOT / "book" / "artifact.md").read_text("utf8")
 PAPER = (ROOT / "paper" / "paper.md").read_text("utf8")
@@ -124,15 +123,3 @@ def test_the_paper_has_what_the_journal_asks_for() -> None:
     assert (ROOT / "paper" / head["bibliography"]).is_file()
     assert [one["name"] for one in head["authors"]] == ["The fairbook developers"]
     assert [name for name in re.findall(r"\]\((\S+?)\)", body) if not (ROOT / "paper" / name).is_file()] == []
-
-
-def test_the_paper_counts_as_the_ledger_does() -> None:
-    said = counted(statements())
-    measured = said["kind"].isin(("figure", "number"))
-    worded, shown = said[~measured]["verdict"].value_counts(), said[measured]["verdict"].value_counts()
-    fails, depends = ["partly", *sorted(BAD)], "depends on the reading"
-    expected = [len(said), worded["holds"], worded.reindex(fails).sum(), worded[depends]]
-    expected += [shown["reproduced"], shown.reindex([depends, *fails]).sum(), shown["nothing to compare"]]
-    told = re.search(r"The five papers make .*? are counted apart", PAPER, flags=re.DOTALL)
-    assert told
-    assert [int(number) for number in re.findall(r"\d+", told[0])] == [*expected, len(statements()) - len(said)]
