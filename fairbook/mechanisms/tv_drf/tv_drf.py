@@ -91,7 +91,7 @@ def tv_drf(
         Whether to keep how many tasks of each user are on each machine: T n K numbers of 4 bytes, at most 1e9 of them.
         Not for the fluid, which fills one pool.
     engine : {"fast", "plain"}
-        ``"plain"`` runs :func:`tv_drf_rule` on fractions made of the doubles: slow, and exact. ``"fast"`` runs it on
+        ``"plain"`` runs ``tv_drf_rule`` on fractions made of the doubles: slow, and exact. ``"fast"`` runs it on
         the doubles where it is fluid.
 
     Returns
@@ -179,7 +179,7 @@ def tv_drf(
 
 
 def by_period(case: dict[str, Any], exact: bool) -> dict[str, Any]:
-    """Run :func:`tv_drf_rule`, in fractions of the doubles with parts that sum to 1, or in doubles."""
+    """Run ``tv_drf_rule``, in fractions of the doubles with parts that sum to 1, or in doubles."""
     whole, bounds = case["method"] == "heuristic", case["max_tasks"]
     demands, machines, weights, parts = (case[name] for name in ("demands", "machines", "weights", "contributions"))
     if exact:
