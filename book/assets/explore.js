@@ -42,11 +42,21 @@
     return svg(width, height, title, [...parts, `<path d="M${left} ${from}V${to}H${width - 4}" class="h-axis"/>`]);
   }
 
+  /* Words in lines of at most so many signs, centred on the height y. */
+  function lines(x, y, anchor, words, most) {
+    const found = [""];
+    for (const word of words.split(" ")) {
+      if (found.at(-1) && found.at(-1).length + word.length > most) found.push("");
+      found.push(found.pop() + word + " ");
+    }
+    return found.map((line, k) => text(x, y + 11 * (k - (found.length - 1) / 2), anchor, line.trim())).join("");
+  }
+
   /* A row for each column, where names are long. */
   function lying({ title, top, columns }, users, width) {
     const left = Math.min(180, 0.4 * width), right = 96, high = 30, x = (value) => ((value / top) * (width - left - right)).toFixed(2);
     const parts = columns.flatMap(({ name, note, parts: stacked }, k) => [
-      text(left - 8, k * high + 20, "end", name), text(left + Number(x(stacked[0][1])) + 6, k * high + 20, "start", note),
+      lines(left - 8, k * high + 20, "end", name, (left - 8) / 6.5), text(left + Number(x(stacked[0][1])) + 6, k * high + 20, "start", note),
       `<rect x="${left}" y="${k * high + 4}" width="${x(stacked[0][1])}" height="${high - 8}" fill="${colour(users, stacked[0][0])}" ` +
         `class="part" data-who="${escape(stacked[0][0])}" data-size="${stacked[0][1]}"/>`]);
     return svg(width, columns.length * high + 4, title, [...parts, `<path d="M${left} 0V${columns.length * high + 4}" class="h-axis"/>`]);

@@ -51,9 +51,10 @@ from fairbook.model.names import in_pandas, labels_of, order_of, reordered
 
 __all__ = ["grant_tasks", "grant_tasks_rule"]
 
-
 #: A resource of which less than this part is left is used up, and a node this close to its threshold complies.
 NEAR = 1e-12
+
+
 # ------------------------------------------------------------------------------------------------------------ the rule
 
 
