@@ -157,11 +157,12 @@ def parted(frame: pd.DataFrame) -> dict[str, int]:
 
 
 def bar(frame: pd.DataFrame) -> str:
-    """Draw how many statements fall into each part, as wide as there are many."""
+    """Draw how many statements fall into each part, as wide as there are many; none, where all are counted apart."""
     found = {part: count for part, count in parted(frame).items() if count}
     told = ", ".join(f"{count} {part}" for part, count in found.items())
     parts = (f'<span class="{classes(PARTS[part][0])}" style="flex-grow: {n}">{n}</span>' for part, n in found.items())
-    return f'<div class="verdict-bar" role="img" aria-label="{told}" title="{told}">{"".join(parts)}</div>'
+    drawn = f'<div class="verdict-bar" role="img" aria-label="{told}" title="{told}">{"".join(parts)}</div>'
+    return drawn if found else ""
 
 
 class Total(SphinxRole):
@@ -350,9 +351,8 @@ class Map(Page):
         for paper, facts in papers().items():
             its = frame[frame["paper"] == paper]
             link = f'<a href="{self.address(f"book/{paper}/story")}">{html.escape(facts["short"])}</a>'
-            drawn = bar(its) if len(counted(its)) else ""
             rows.append(
-                f"<div>{link}<div>{drawn}<ul>{''.join(map(self.tile, its.to_dict('records')))}</ul></div></div>"
+                f"<div>{link}<div>{bar(its)}<ul>{''.join(map(self.tile, its.to_dict('records')))}</ul></div></div>"
             )
         counts = parted(frame)
         legend = " ".join(

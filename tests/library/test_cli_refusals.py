@@ -58,7 +58,7 @@ OPTIONS: list[tuple[Case, str, str]] = [
     *((POOL, f"--capacity cpu=9 memory=18 {line}", said) for line, said in {
         "--against drfh": "needs a table without periods, and --machines", "--against then": "invalid choice",
         "--against now": "users.csv: --against now needs a mechanism for one moment",
-        "--set stuck=skip": "--set 'stuck=skip': drf has nothing to set",
+        "--set stuck=skip": "--set 'stuck=skip': drf has floor=counted|apart to set, each once",
         "--placement": "drf fills one pool; --machines and drfh or tv_drf would do",
         "--user-column team": "--user-column 'team' is none of the columns 'user', 'cpu', 'memory'",
         "--explain zoe": "users.csv (ann, bob)", "--explain ann:1": "--explain 'ann:1' is no user",
