@@ -95,7 +95,8 @@ __all__ = sorted(["__version__", "FairbookError", "InvalidInput", "MissingDepend
 
 
 def __getattr__(name: str) -> Any:
-    # Everything is loaded on first use: `fairbook --help` answers before numpy, pandas and numba are in.
+    # Everything is loaded on first use: `fairbook --help` answers before numpy, pandas and numba are in. Ten lines, for
+    # which lazy-loader would be a dependency of all who install the package.
     if name in _ROOMS:
         return importlib.import_module(f"fairbook.{name}")
     if name in _HOMES:

@@ -8,6 +8,8 @@ text, fixed metadata, one thread; jupytext and jupyter-cache do not promise that
     python tools/execute.py                     execute every page
     python tools/execute.py dmfa_srq/story     execute one
     python tools/execute.py --text PAGE ...     take over the text alone where no cell of code has changed
+
+By hand, since neither jupytext --execute nor jupyter-cache gives the same bytes twice.
 """
 
 import argparse

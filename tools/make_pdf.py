@@ -5,6 +5,8 @@ articles are joined into one page, with links between them made links within it,
 Proofs and solutions are open. Code that a page folds away, what is folded in cards and accounts, the reference of the
 library, the tables of hypotheses and of runs, and formal statements are left out: they are looked up, not read. What is
 wider than the paper is made smaller until it fits. Formulas are set by a script, which WeasyPrint does not run.
+
+By hand, since formulas want a browser: WeasyPrint and typst have no MathJax.
 """
 
 import base64

@@ -8,6 +8,8 @@ places in the book where its badge stands, the source of its check and the comma
 ``{verdict-total}`` a number in the text. All are read from the stored ledger when the book is built.
 ``{puzzle} tv_drf`` is a counterexample of a paper to play with. sphinx-needs links such rows as well, but wants them
 written on the pages; these are computed.
+
+By hand, since verdicts are computed: sphinx-needs keeps what is written into a page.
 """
 
 import html

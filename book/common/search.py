@@ -4,6 +4,8 @@ Everything here is fixed by counts and a seed, never by seconds, so that what a 
 machine. :func:`minimise_margin` attacks any statement with a margin, negative where it is violated;
 :func:`search_instance` attacks strategy-proofness. A search that finds nothing is evidence of its stated size, not a
 proof. Hypothesis aims at a target as well, by the choices of its generator; a move here is one of users and demands.
+
+By hand, since hypothesis.target has no moves of one's own between neighbours.
 """
 
 from collections.abc import Callable

@@ -4,7 +4,8 @@ Every command reads its arguments, calls the library and prints. What a user can
 ``fairbook: error: ...`` on stderr. The exit code is 0 where all went well, 1 where a check that was asked for came out
 negative, 2 after an error, 130 after Ctrl-C and 141 where the reader of a pipe went away.
 
-Neither numpy nor pandas is imported at the head, so that ``fairbook --help`` answers at once.
+Neither numpy nor pandas is imported at the head, so that ``fairbook --help`` answers at once; nor is anything
+installed for it: argparse does what click or typer would.
 """
 
 from __future__ import annotations

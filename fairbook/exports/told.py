@@ -1,4 +1,7 @@
-"""What an export tells, as its readers leave it, and the doors through which names and amounts come in."""
+"""What an export tells, as its readers leave it, and the doors through which names and amounts come in.
+
+By hand, since the clients of Kubernetes and Slurm, which read such amounts too, speak to a running cluster.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Checks of input: what callers pass (lists, arrays, tables with names) becomes checked float arrays.
 
 Everything a caller can get wrong ends in :class:`~fairbook.errors.InvalidInput`.
+
+By hand, since pandera and pydantic name a row of a table, not the argument, its rule and the value.
 """
 
 from __future__ import annotations
