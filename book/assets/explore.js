@@ -42,24 +42,16 @@
     return svg(width, height, title, [...parts, `<path d="M${left} ${from}V${to}H${width - 4}" class="h-axis"/>`]);
   }
 
-  /* Words in lines of at most so many signs, centred on the height y. */
-  function lines(x, y, anchor, words, most) {
-    const found = [""];
-    for (const word of words.split(" ")) {
-      if (found.at(-1) && found.at(-1).length + word.length > most) found.push("");
-      found.push(found.pop() + word + " ");
-    }
-    return found.map((line, k) => text(x, y + 11 * (k - (found.length - 1) / 2), anchor, line.trim())).join("");
-  }
-
-  /* A row for each column, where names are long. */
-  function lying({ title, top, columns }, users, width) {
-    const left = Math.min(180, 0.4 * width), right = 96, high = 30, x = (value) => ((value / top) * (width - left - right)).toFixed(2);
-    const parts = columns.flatMap(({ name, note, parts: stacked }, k) => [
-      lines(left - 8, k * high + 20, "end", name, (left - 8) / 6.5), text(left + Number(x(stacked[0][1])) + 6, k * high + 20, "start", note),
-      `<rect x="${left}" y="${k * high + 4}" width="${x(stacked[0][1])}" height="${high - 8}" fill="${colour(users, stacked[0][0])}" ` +
-        `class="part" data-who="${escape(stacked[0][0])}" data-size="${stacked[0][1]}"/>`]);
-    return svg(width, columns.length * high + 4, title, [...parts, `<path d="M${left} 0V${columns.length * high + 4}" class="h-axis"/>`]);
+  /* A row for each: its amount against one line, what it costs, and where it is struck out, why. */
+  function ranked({ heads, tops, rows, line, mark, note }) {
+    const at = (value, k) => ((100 * value) / tops[k]).toFixed(2), head = (words, more = "") => `<th scope="col">${escape(words)}${more}</th>`;
+    const bar = (name, value, k, more = "") => `<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">` +
+      `<rect width="${at(value, k)}" height="10" data-who="${escape(name)}" data-size="${value}"/>${more}</svg>`;
+    const equal = `<path d="M${at(line, 0)} 0V10" class="h-axis" vector-effect="non-scaling-stroke"/>`;
+    return `<table class="explore-ranking"><caption>${escape(note)}</caption><thead><tr>` +
+      head(heads[0], `<span style="width:${at(line, 0)}%">${escape(mark)}</span>`) + heads.slice(1).map((words) => head(words)).join("") + "</tr></thead><tbody>" +
+      rows.map(([name, [size, ...costs], why, kind]) => `<tr class="${kind}"><th scope="row">${escape(name)}<small>${escape(why && `: ${why}`)}</small>` +
+        `${bar(name, size, 0, equal)}</th><td>${size}</td>${costs.map((one, k) => `<td>${one}${bar(name, one, k + 1)}</td>`).join("")}</tr>`).join("") + "</tbody></table>";
   }
 
   /* Lines over the values of the last control, and a point on each where it stands. */
@@ -115,15 +107,15 @@
       const said = (title) => `<figcaption>${escape(title)}</figcaption>`;
       const line = curves[chosen.slice(0, -1).reduce((sum, one, i) => sum * controls[i].values.length + one, 0)];
       const first = line ? `<figure style="width:${room}px">${said(line.title)}${curve(line, users, room, chosen.at(-1), controls.at(-1).values)}</figure>` : "";
-      const need = state.panels.map((one) => (one.rows ? room : 52 + 64 * one.columns.length)), per = Math.max(1, Math.min(
+      const need = state.panels.map((one) => 52 + 64 * one.columns.length), per = Math.max(1, Math.min(
         state.panels.length % 3 === 0 ? 3 : 2, state.panels.length, Math.floor((room + 20) / (Math.max(...need, 1) + 20))));
       panels.innerHTML = first + state.panels.map((one) => {
         const width = Math.floor((room - 20 * (per - 1)) / per);
-        return `<figure class="panel" style="width:${width}px">${said(one.title)}${(one.rows ? lying : standing)(one, users, width)}</figure>`;
-      }).join("");
+        return `<figure class="panel" style="width:${width}px">${said(one.title)}${standing(one, users, width)}</figure>`;
+      }).join("") + (state.ranking ? ranked(state.ranking) : "");
       find("said").textContent = state.said;
       find("answers").innerHTML = (state.answers ?? []).map(([label, command, call, page]) =>
-        `<li><a href="${escape(page)}">${escape(label)}</a> <code>${escape(command)}</code> <code>${escape(call)}</code></li>`).join("");
+        `<li><a href="${escape(page)}">${escape(label)}</a> ${[command, call].filter(Boolean).map((one) => `<code>${escape(one)}</code>`).join(" ")}</li>`).join("");
     }
     const keep = () => history.replaceState(null, "", `#try-${number}=${controls.map((_, i) => fields[name(i)].value).join(".")}`);
     function stop() { clearInterval(timer); timer = 0; form.querySelectorAll("[name=play]").forEach((one) => { one.textContent = "play"; }); }

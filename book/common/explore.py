@@ -8,9 +8,9 @@ together have less than 100 kB; Bokeh or Altair would bring a megabyte or more.
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairbook.errors import InvalidInput
 
@@ -53,13 +53,57 @@ class Column:
 
 @dataclass(frozen=True)
 class Panel:
-    """Columns side by side, all measured on one axis from 0 to ``top``, or rows where names are long."""
+    """Columns side by side, all measured on one axis from 0 to ``top``."""
 
     title: str
     columns: Sequence[Column]
     top: float
     unit: str = ""
-    rows: bool = False
+
+
+class Row(NamedTuple):
+    """One of a ranking.
+
+    Attributes
+    ----------
+    name : str
+    numbers : sequence of str
+        Its amount and what it costs, as they are shown.
+    note : str
+        What is said of it; where it is struck out, why.
+    kind : {"best", "left", "struck"}
+    """
+
+    name: str
+    numbers: Sequence[str]
+    note: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Amounts, with a line across all, and what each costs.
+
+    Attributes
+    ----------
+    heads : sequence of str
+        Above the names, the amounts, and each cost.
+    tops : sequence of float
+        Where the axes of amounts and costs end; all begin at 0.
+    rows : sequence of Row
+    line : float
+    mark : str
+        What the line is.
+    note : str
+        How all this is read.
+    """
+
+    heads: Sequence[str]
+    tops: Sequence[float]
+    rows: Sequence[Row]
+    line: float
+    mark: str
+    note: str
 
 
 @dataclass(frozen=True)
@@ -72,11 +116,14 @@ class State:
     said : str
     answers : sequence of (str, str, str, str)
         Mechanisms to take: name, what to type after ``--mechanism``, the call, and where that is described.
+    ranking : Ranking, optional
+        Below the panels.
     """
 
     panels: Sequence[Panel]
     said: str
     answers: Sequence[tuple[str, str, str, str]] = ()
+    ranking: Ranking | None = None
 
 
 @dataclass(frozen=True)
@@ -147,13 +194,13 @@ class Explorable:
                             "title": p.title,
                             "top": p.top,
                             "unit": p.unit,
-                            "rows": p.rows,
                             "columns": [column(one) for one in p.columns],
                         }
                         for p in state.panels
                     ],
                     "said": state.said,
                     "answers": list(state.answers),
+                    **({"ranking": asdict(state.ranking)} if state.ranking else {}),
                 }
                 for state in self.states
             ],
@@ -167,20 +214,29 @@ class Explorable:
             ],
         }
 
-    def _repr_html_(self) -> str:
-        rows = [
-            f"<tr><td>{escape(panel.title)}</td><td>{escape(one.name)}</td>"
-            + "".join(f"<td>{dict(one.parts).get(who, 0):.4g}</td>" for who in self.users)
-            + "</tr>"
-            for panel in self.first.panels
-            for one in panel.columns
+    def _table(self) -> list[list[str]]:
+        """Give the state at the start as rows of words, the heads first."""
+        if told := self.first.ranking:
+            return [[*told.heads, ""], *([one.name, *one.numbers, one.note] for one in told.rows)]
+        return [
+            ["", "", *self.users],
+            *(
+                [panel.title, one.name, *(f"{dict(one.parts).get(who, 0):.4g}" for who in self.users)]
+                for panel in self.first.panels
+                for one in panel.columns
+            ),
         ]
-        heads = "".join(f"<th>{escape(head)}</th>" for head in ("", "", *self.users))
+
+    def _repr_html_(self) -> str:
+        (heads, *rows), told = self._table(), self.first.ranking
+        head = "".join(f"<th>{escape(words)}</th>" for words in heads)
+        body = "".join(f"<tr>{''.join(f'<td>{escape(words)}</td>' for words in row)}</tr>" for row in rows)
         data = json.dumps(self.data(), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+        asked = "; ".join(f"{one.label}: {one.values[one.at]}" for one in self.controls)
+        said = "".join(f"<p>{escape(words)}</p>" for words in (self.first.said, *([asked, told.note] if told else [])))
         return (
             f'<div class="explore"><script type="application/json">{data}</script>'
-            f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-            f"<p>{escape(self.first.said)}</p></div>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{said}</div>"
         )
 
     def __repr__(self) -> str:

@@ -27,8 +27,12 @@ SET = """((values) => {
   form.dispatchEvent(new Event("input"));
   const parts = [...form.querySelectorAll("figure.panel")].map(one => [one.querySelector("figcaption").textContent,
     [...one.querySelectorAll("rect")].map(r => [r.dataset.who, Number(r.dataset.size),
-      Number(r.getAttribute(one.querySelector("text[y='20']") ? "width" : "height"))])]);
-  return { parts, said: form.querySelector(".explore-said").textContent };
+      Number(r.getAttribute("height"))])]);
+  const ranked = [...form.querySelectorAll("tbody tr")].map(row => [
+    row.className, row.querySelector("small").textContent,
+    [...row.querySelectorAll("td")].map(cell => cell.textContent),
+    [...row.querySelectorAll("rect")].map(bar => Number(bar.getAttribute("width")))]);
+  return { parts, ranked, said: form.querySelector(".explore-said").textContent };
 })"""
 
 
@@ -54,6 +58,16 @@ def test_every_setting_shows_its_state(name: str, chromium: Chromium, tmp_path: 
             heights = [height for *_, height in parts]
             scale = max(heights, default=0) / (max((size for _, size in drawn), default=0) or 1)
             assert heights == pytest.approx([size * scale for _, size in drawn], abs=0.03)
+        told = state.ranking
+        assert shown["ranked"] == [
+            [
+                row.kind,
+                row.note and f": {row.note}",
+                list(row.numbers),
+                pytest.approx([100 * float(one) / top for one, top in zip(row.numbers, told.tops)], abs=0.01),
+            ]
+            for row in (told.rows if told else [])
+        ]
 
 
 @pytest.mark.browser
@@ -94,7 +108,9 @@ def test_it_is_a_table_without_scripts_and_no_column_overflows(name: str) -> Non
     made = MADE[name]()
     html = made._repr_html_()
     assert made.first.said in html
-    assert html.count("<tr>") == 1 + sum(len(panel.columns) for panel in made.first.panels)
+    told = made.first.ranking
+    rows = len(told.rows) if told else sum(len(panel.columns) for panel in made.first.panels)
+    assert html.count("<tr>") == 1 + rows
     for state in made.states:
         for panel in state.panels:
             for column in panel.columns:
