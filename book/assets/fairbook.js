@@ -99,6 +99,20 @@
     }
   }
 
+  /* Beside the next page, the next story, for who leaves out proofs and evidence. */
+  function stories() {
+    const links = [...document.querySelectorAll('.bd-sidebar-primary a[href$="story.html"], .bd-sidebar-primary li.current > a')];
+    const here = links.findLastIndex((link) => link.closest("li.current"));
+    const next = links.find((link, k) => k > here && link.href.endsWith("story.html"));
+    const area = document.querySelector(".prev-next-area");
+    if (!area || here < 0 || !next || area.querySelector(`.right-next[href="${next.getAttribute("href")}"]`)) return;
+    const link = document.createElement("a");
+    link.className = "next-story";
+    link.href = next.href;
+    link.textContent = `Next story: ${squeezed(next).replace(/^[\d.]+ /, "")}`;
+    area.append(link);
+  }
+
   /* Heads stand above their numbers; what a cell says of a property has the colour of a verdict. */
   const SAYS = { proved: "holds", "not broken": "holds", seen: "holds", fails: "refuted" };
   function tables() {
@@ -120,6 +134,7 @@
   ready(tables);
   ready(cite);
   ready(permalinks);
+  ready(stories);
   ready(hold);
   ready(wrap);
   ready(reveal);

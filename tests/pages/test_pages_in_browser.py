@@ -28,15 +28,31 @@ def test_in_the_dark_scheme_figures_have_the_ground_of_the_page(visited: Visited
         assert set(visited(name).faces) <= {"rgba(0, 0, 0, 0) invert(0.93) hue-rotate(180deg)"}, name
 
 
-def test_search_works_from_disk(book: Book, chromium: Chromium) -> None:
+#: What people look for, and what must be among the first five found.
+FOUND = {
+    "mechanism": "compare/story", "work conserving": "glossary", "preemption": "compare/story", "YARN": "cluster",
+    "Kubernetes": "tutorial", "envy": "foundations/story",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", FOUND)
+def test_search_works_from_disk_and_begins_where_a_reader_does(words: str, book: Book, chromium: Chromium) -> None:
     chromium.look()
-    seen = chromium.open((book.html / "search.html").as_uri() + "?q=mechanism")
+    seen = chromium.open((book.html / "search.html").as_uri() + f"?q={words}")
     assert problems(seen, chromium.evaluate(STATE)) == []
     found = chromium.evaluate(
         "(async () => { for (let i = 0; i < 100 && !document.querySelector('ul.search li'); i++) "
-        "await new Promise(r => setTimeout(r, 50)); return document.querySelectorAll('ul.search li').length })()"
+        "await new Promise(r => setTimeout(r, 50)); "
+        "return [...document.querySelectorAll('ul.search li > a')].map(a => a.getAttribute('href').split('?')[0]) })()"
     )
-    assert found > 0
+    assert f"book/{FOUND[words]}.html" in found[:5]
+
+
+def test_a_story_leads_to_the_next(book: Book, chromium: Chromium) -> None:
+    for here, there in (("cbdrf", "tv_drf"), ("sequential_minmax", "compare")):
+        chromium.open((book.html / f"book/{here}/story.html").as_uri())
+        leads = chromium.evaluate("document.querySelector('.next-story').getAttribute('href')")
+        assert leads.endswith(f"/{there}/story.html")
 
 
 def test_a_link_into_a_folded_proof_opens_it(visited: Visited) -> None:
