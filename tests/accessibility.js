@@ -161,6 +161,7 @@ window.accessibility = (() => {
 
   // On a phone: controls that stand alone are large enough for a finger, and no two lie upon each other.
   function touch() {
+    scrollTo({ top: 0, behavior: "instant" }); // further down, controls pass below the bar that stays at the top
     const found = [], boxes = [];
     for (const one of all("button, summary, select, input:not([type=hidden]), label.sidebar-toggle, .btn")) {
       if (!shown(one) || one.tabIndex < 0 && one.localName !== "label") continue;

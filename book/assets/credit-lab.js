@@ -1,42 +1,22 @@
 /* The credit laboratory of the cbDRF chapter: what two nodes are granted, phase by phase, under settings of the
    reader's own. It stands in for the picture inside each element of class credit-lab, or notebook cell with that tag,
-   and keeps the caption. Without JavaScript the picture stays; pages without such an element are left alone. Nothing
-   is fetched, nothing moves, nothing is put into the global scope. */
+   and keeps the caption; without scripts the picture stays. Nothing is fetched. It draws with what explore.js lends. */
 (function () {
   "use strict";
+  const { text, bring } = hand;
   const NEAR = 1e-9; // steps add up with rounding errors; a credit this near to C_0 or the floor is meant to be there
   const BLUE = "var(--hand-1, #0072b2)", RED = "var(--hand-2, #d55e00)";
   const disc = (x, y, r) => `<circle cx="${x}" cy="${y}" r="${r}" fill="${BLUE}"/>`;
-  const square = (x, y, r) =>
-    `<rect x="${x - 1.5 * r}" y="${y - 1.5 * r}" width="${3 * r}" height="${3 * r}" ` +
+  const square = (x, y, r) => `<rect x="${x - 1.5 * r}" y="${y - 1.5 * r}" width="${3 * r}" height="${3 * r}" ` +
     `fill="var(--hand-ground, #fff)" stroke="${RED}" stroke-width="1.6"/>`;
-  const NODES = [
-    { name: "A", colour: BLUE, dash: "", marker: disc },
-    { name: "B", colour: RED, dash: "7 4", marker: square },
-  ];
+  const NODES = [{ name: "A", colour: BLUE, dash: "", marker: disc }, { name: "B", colour: RED, dash: "7 4", marker: square }];
   const PATTERNS = {
     always: { label: "always releases", says: () => "always releases", releases: () => true },
     never: { label: "never releases", says: () => "never releases", releases: () => false },
-    from: {
-      label: "releases from phase k on",
-      says: (k) => `releases from phase ${k} on`,
-      releases: (phase, k) => phase >= k,
-    },
-    until: {
-      label: "releases until phase k",
-      says: (k) => `releases until phase ${k}`,
-      releases: (phase, k) => phase <= k,
-    },
-    second: {
-      label: "every second phase (2, 4, ...)",
-      says: () => "releases in every second phase",
-      releases: (phase) => phase % 2 === 0,
-    },
-    own: {
-      label: "as clicked below the chart",
-      says: () => "releases as clicked below the chart",
-      releases: (phase, k, kept) => !kept.has(phase),
-    },
+    from: { label: "releases from phase k on", says: (k) => `releases from phase ${k} on`, releases: (phase, k) => phase >= k },
+    until: { label: "releases until phase k", says: (k) => `releases until phase ${k}`, releases: (phase, k) => phase <= k },
+    second: { label: "every second phase (2, 4, ...)", says: () => "releases in every second phase", releases: (phase) => phase % 2 === 0 },
+    own: { label: "as clicked below the chart", says: () => "releases as clicked below the chart", releases: (phase, k, kept) => !kept.has(phase) },
   };
   const PAPER = { down: 0.1, up: 0.1, floor: 0, phases: 10 };
   const PRESETS = {
@@ -82,46 +62,29 @@
 
   /* The chart, drawn for the width that it has, so that its letters keep their size on a telephone. */
   function chart(runs, width) {
-    const phases = runs[0].length;
-    const height = Math.round(Math.min(350, Math.max(270, 0.5 * width)));
+    const phases = runs[0].length, height = Math.round(Math.min(350, Math.max(270, 0.5 * width)));
     const left = 62, right = width - 16, top = 34, bottom = height - 88, rows = [bottom + 19, bottom + 37];
     const gap = (right - left - 24) / (phases - 1);
     const x = (phase) => round(left + 12 + (phase - 1) * gap, 2);
     const y = (factor) => round(bottom - factor * (bottom - top), 2);
-    const radius = Math.min(3.2, 0.2 * gap);
-    const every = gap > 22 ? 1 : gap > 11 ? 2 : 5;
-    const text = (px, py, anchor, words, more = "") =>
-      `<text x="${px}" y="${py}" text-anchor="${anchor}" ${more}>${words}</text>`;
+    const radius = Math.min(3.2, 0.2 * gap), every = gap > 22 ? 1 : gap > 11 ? 2 : 5, middle = (top + bottom) / 2;
     const line = (x1, y1, x2, y2, more) => `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" ${more}/>`;
-    const grid = 'class="h-grid"', axis = 'class="h-axis"';
-    const parts = [];
-    for (const level of [0, 20, 40, 60, 80, 100]) {
-      parts.push(line(left, y(level / 100), right, y(level / 100), grid));
-      parts.push(line(left - 4, y(level / 100), left, y(level / 100), axis));
-      parts.push(text(left - 8, Number(y(level / 100)) + 4, "end", level));
-    }
+    const grid = 'class="h-grid"', axis = 'class="h-axis"', parts = [];
+    for (const level of [0, 0.2, 0.4, 0.6, 0.8, 1])
+      parts.push(line(left, y(level), right, y(level), grid), line(left - 4, y(level), left, y(level), axis), text(left - 8, Number(y(level)) + 4, "end", 100 * level));
     for (let phase = 1; phase <= phases; phase++) {
-      if (every === 1 || phase % every === 0 || (phase === 1 && every > 2)) {
-        parts.push(line(x(phase), top - 6, x(phase), bottom + 46, grid));
-        parts.push(line(x(phase), bottom + 46, x(phase), bottom + 50, axis));
-        parts.push(text(x(phase), bottom + 64, "middle", phase));
-      }
+      if (every > 1 && phase % every && (phase > 1 || every === 2)) continue;
+      parts.push(line(x(phase), top - 6, x(phase), bottom + 46, grid), line(x(phase), bottom + 46, x(phase), bottom + 50, axis), text(x(phase), bottom + 64, "middle", phase));
     }
     parts.push(line(left, top - 6, left, bottom + 46, axis), line(left, bottom + 46, right, bottom + 46, axis));
     parts.push(line(left, bottom + 8, right, bottom + 8, grid));
     parts.push(text((left + right) / 2, height - 6, "middle", "phase"));
-    const middle = (top + bottom) / 2;
     parts.push(text(14, middle, "middle", "granted / DRF amount (%)", `transform="rotate(-90 14 ${middle})"`));
     NODES.forEach((node, i) => {
-      const points = runs[i].map((row) => `${x(row.phase)},${y(row.factor)}`).join(" ");
-      const start = left + 12 + i * 92;
+      const points = runs[i].map((row) => `${x(row.phase)},${y(row.factor)}`).join(" "), start = left + 12 + i * 92;
       const look = `stroke="${node.colour}" stroke-width="2" stroke-dasharray="${node.dash}"`;
-      parts.push(
-        `<polyline points="${points}" fill="none" ${look}/>`,
-        line(start, 14, start + 30, 14, look),
-        text(start + 37, 18, "start", `node ${node.name}`),
-        text(left - 8, rows[i] + 4, "end", `${node.name} keeps`),
-      );
+      parts.push(`<polyline points="${points}" fill="none" ${look}/>`, line(start, 14, start + 30, 14, look),
+        text(start + 37, 18, "start", `node ${node.name}`), text(left - 8, rows[i] + 4, "end", `${node.name} keeps`));
     });
     for (const i of [1, 0]) { // B's open squares first: where the two coincide, A's dots lie inside them
       const node = NODES[i];
@@ -130,8 +93,7 @@
         parts.push(node.marker(Number(x(row.phase)), Number(y(row.factor)), radius));
         if (!row.complied) {
           const px = Number(x(row.phase)), py = rows[i], a = Math.min(4, 0.36 * gap), look = `stroke="${node.colour}"`;
-          parts.push(line(px - a, py - a, px + a, py + a, `${look} stroke-width="1.8"`));
-          parts.push(line(px - a, py + a, px + a, py - a, `${look} stroke-width="1.8"`));
+          parts.push(`<path d="M${px - a} ${py - a}l${2 * a} ${2 * a}m${-2 * a} 0l${2 * a} ${-2 * a}" ${look} stroke-width="1.8"/>`);
         }
       }
     }
@@ -146,32 +108,23 @@
   /* Every number behind the chart; <data> keeps the unrounded value. */
   function table(runs) {
     const data = (value, words) => `<td><data value="${value}">${words}</data></td>`;
-    const cells = (row) =>
-      data(row.credit, round(row.credit, 2)) +
-      data(row.factor, percent(row.factor)) +
+    const cells = (row) => data(row.credit, round(row.credit, 2)) + data(row.factor, percent(row.factor)) +
       `<td>${row.factor === 0 ? "has nothing" : row.complied ? "yes" : "no"}</td>`;
     const line = (row, t) => `<tr><th scope="row">${row.phase}</th>${runs.map((rows) => cells(rows[t])).join("")}</tr>`;
     const group = NODES.map((node) => `<th scope="colgroup" colspan="3">Node ${node.name}</th>`).join("");
-    const columns = ["credit / C<sub>0</sub>", "granted / DRF amount", "releases"];
-    const heads = columns.map((column) => `<th scope="col">${column}</th>`);
-    return (
-      `<table class="table" aria-label="Credit and grants by phase"><thead><tr><th scope="col" rowspan="2">Phase</th>${group}</tr>` +
-      `<tr>${NODES.map(() => heads.join("")).join("")}</tr></thead><tbody>${runs[0].map(line).join("")}</tbody></table>`
-    );
+    const heads = ["credit / C<sub>0</sub>", "granted / DRF amount", "releases"].map((column) => `<th scope="col">${column}</th>`);
+    return `<table class="table" aria-label="Credit and grants by phase"><thead><tr><th scope="col" rowspan="2">Phase</th>${group}</tr>` +
+      `<tr>${NODES.map(() => heads.join("")).join("")}</tr></thead><tbody>${runs[0].map(line).join("")}</tbody></table>`;
   }
 
   const slider = (name, label, most, least = "0") =>
     `<label><span>${label}</span><span class="credit-lab-value" aria-hidden="true"></span>` +
     `<input type="range" name="${name}" min="${least}" max="${most}" step="0.01"></label>`;
-  const nodeControls = (node) => {
-    const key = node.name.toLowerCase(), patterns = Object.entries(PATTERNS);
-    const options = patterns.map(([value, { label }]) => `<option value="${value}">${label}</option>`);
-    return (
-      `<fieldset><legend>Node ${node.name}</legend>` +
-      `<label><span>Behaviour</span><select name="pattern-${key}">${options.join("")}</select></label>` +
+  const nodeControls = ({ name }) => {
+    const key = name.toLowerCase(), options = Object.entries(PATTERNS).map(([value, { label }]) => `<option value="${value}">${label}</option>`);
+    return `<fieldset><legend>Node ${name}</legend><label><span>Behaviour</span><select name="pattern-${key}">${options.join("")}</select></label>` +
       '<label><span>Phase k</span><span class="credit-lab-value" aria-hidden="true"></span>' +
-      `<input type="range" name="from-${key}" min="1" max="10" step="1"></label></fieldset>`
-    );
+      `<input type="range" name="from-${key}" min="1" max="10" step="1"></label></fieldset>`;
   };
   const LAB =
     '<div class="credit-lab-presets" role="group" aria-label="Settings">' +
@@ -257,10 +210,7 @@
       const { a, b, k, capped } = PRESETS[name];
       for (const key of ["down", "up", "floor", "phases"]) fields[key].value = String(PAPER[key]);
       fields.capped.checked = capped;
-      for (const [key, pattern] of [["a", a], ["b", b]]) {
-        fields[`pattern-${key}`].value = pattern;
-        fields[`from-${key}`].value = String(k);
-      }
+      for (const [key, pattern] of [["a", a], ["b", b]]) [fields[`pattern-${key}`].value, fields[`from-${key}`].value] = [pattern, k];
       update();
     }
 
@@ -324,12 +274,8 @@
     preset(FIRST);
     addEventListener("hashchange", follow);
     follow();
-    new ResizeObserver(() => requestAnimationFrame(() => {
-      if (find("plot").clientWidth !== drawn) draw();
-    })).observe(find("plot"));
+    new ResizeObserver(() => requestAnimationFrame(() => { if (find("plot").clientWidth !== drawn) draw(); })).observe(find("plot"));
   }
 
-  const start = () => document.querySelectorAll(".credit-lab, .tag_credit-lab").forEach(build);
-  if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
-  else start();
+  bring(".credit-lab, .tag_credit-lab", build);
 })();

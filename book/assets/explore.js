@@ -20,6 +20,14 @@
   const svg = (width, height, title, parts, more = "") =>
     `<svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escape(title)}" ${more}>${parts.join("")}</svg>`;
 
+  /* Build each element once the page is there. */
+  function bring(selector, build) {
+    const start = () => document.querySelectorAll(selector).forEach(build);
+    if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
+    else start();
+  }
+  globalThis.hand = { escape, text, round, ticks, svg, bring }; // for one-level.js and credit-lab.js, which come after
+
   /* Columns of stacked parts; a line across a column marks a bound, a level or what was brought. */
   function standing({ title, top, unit, columns }, users, width) {
     const noted = columns.some(({ note }) => note), left = 44, from = 10, to = 190, height = to + (noted ? 40 : 24);
@@ -171,7 +179,5 @@
     new ResizeObserver(() => requestAnimationFrame(() => { if (panels.clientWidth !== drawn) show(); })).observe(panels);
   }
 
-  const start = () => document.querySelectorAll(".explore").forEach(build);
-  if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
-  else start();
+  bring(".explore", build);
 })();

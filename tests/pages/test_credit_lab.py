@@ -18,7 +18,8 @@ from tools.chromium import Chromium
 pytestmark = pytest.mark.browser
 
 ASSETS = ROOT / "book" / "assets"
-SCRIPT, STYLE = (ASSETS / "credit-lab.js").read_text("utf8"), (ASSETS / "credit-lab.css").read_text("utf8")
+SCRIPTS = [(ASSETS / name).read_text("utf8") for name in ("explore.js", "credit-lab.js")]
+STYLE = (ASSETS / "credit-lab.css").read_text("utf8")
 PICTURE = "<svg xmlns='http://www.w3.org/2000/svg' width='600' height='300'><rect width='600' height='300'/></svg>"
 FIGURE = f"""<figure id="fig"><img alt="The fallback." src="data:image/svg+xml,{PICTURE}">
 <figcaption><p>A caption.</p></figcaption></figure>"""
@@ -53,7 +54,7 @@ def page(folder: Path, body: str) -> str:
     path = folder / "page.html"
     path.write_text(
         f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>A page</title><style>{STYLE}</style><script>{SCRIPT}</script>{body}</html>",
+        f"<title>A page</title><style>{STYLE}</style><script>{'</script><script>'.join(SCRIPTS)}</script>{body}</html>",
         encoding="utf8",
     )
     return path.as_uri()
