@@ -266,12 +266,14 @@ class Trials:
         kernels._numba = lambda: None  # type: ignore[assignment]
         watch()
         known = cache.get("mutants/tests", {})
-        for item in session.items:
-            if item.nodeid not in known or known[item.nodeid][0] != stamp(item, known[item.nodeid][3]):
-                known[item.nodeid] = measured(item)
-                if len(known) % 20 == 0:
-                    cache.set("mutants/tests", known)
-        cache.set("mutants/tests", known)
+        old = [
+            one
+            for one in session.items
+            if known.get(one.nodeid, [""])[0] != stamp(one, known.get(one.nodeid, [[]])[-1])
+        ]
+        for item in old:
+            known[item.nodeid] = measured(item)
+            cache.set("mutants/tests", known)
         tests = sorted((one for one in session.items if known[one.nodeid][1]), key=lambda one: known[one.nodeid][2])
         say(f"{len(tests)} of {len(session.items)} tests pass in time with plain kernels")
         with KEPT.open(encoding="utf8", newline="") as file:

@@ -162,7 +162,11 @@ def virtual_cluster(
     if method == "spanning":
         users = most_minima(asked, lambda some: sum(asked.least[i] for i in some) <= sum(capacities))
         one = Asked(max_vms, tolerance, [sum(capacities)], whole)
-        return {"vms": one.split(dict.fromkeys(users, 0))}
+        vms = one.split(dict.fromkeys(users, 0))
+        return {
+            "vms": vms,
+            "bound": lambda bound: abs(bound - min(x / a for x, a in zip(vms, max_vms, strict=True))) < 1e-9,
+        }
     if method == "exact":
         users = most_minima(asked, lambda some: bool(placements(asked, some)))
         return {"rank": max(asked.rank(homes) for homes in placements(asked, users))[:2]}

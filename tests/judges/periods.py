@@ -1,6 +1,7 @@
 """TV-DRF, period by period: whole tasks one by one, or divisible ones from event to event."""
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import floor, inf
@@ -93,22 +94,45 @@ def by_task(accounts: Sequence[Account], machines: Rows, pool: Row) -> list[list
     return placed
 
 
+def passed(one: Account, lines: Callable[[Account], Any], free: list[Any], running: list[Any]) -> list[Any] | None:
+    """Take what leaves the value where it is, up to the first task that raises it; None where that cannot be had.
+
+    It must fit, and leave something of what that task needs, or those who are rising and it takes from.
+    """
+    ghost, toll, inert = deepcopy(one), [Fraction(0)] * len(free), 0
+    while ghost.queue and not min(lines(ghost))[1]:
+        toll, inert = total([toll, ghost.run(ghost.queue[0][1])]), inert + 1
+    rows = zip(free, toll, ghost.queue[0][0] if ghost.queue else toll, running, strict=True)
+    if not ghost.queue or any(c < x or (c == x and (d or (x and r))) for c, x, d, r in rows):
+        return None
+    return total([one.run(one.queue[0][1]) for _ in range(inert)])
+
+
 def flow(accounts: Sequence[Account], lines: Callable[[Account], Any], lid: Any, free: list[Any]) -> None:
-    """Let the lowest value, the least of its lines, rise up to the lid, event after event; demands are positive."""
+    """Let the lowest value, the least of its lines, rise up to the lid, event after event."""
+    inside = list(accounts)
     while True:
-        open_ = [one for one in accounts if one.queue and all(free)]
-        at = {one: min(lines(one)) for one in open_ if min(lines(one))[0] < lid}
+        inside = [
+            one for one in inside if one.queue and all(c for d, c in zip(one.queue[0][0], free, strict=True) if d)
+        ]
+        at = {one: min(lines(one)) for one in inside if min(lines(one))[0] < lid}
         if not at:
             return
         low = min(height for height, _ in at.values())
-        rate = {one: 1 / slope for one, (height, slope) in at.items() if height == low}  # tasks a unit of the value
-        need = total([[x * d for d in one.queue[0][0]] for one, x in rate.items()])
+        rate = {one: 1 / slope for one, (height, slope) in at.items() if height == low and slope}  # tasks for a unit
+        need = total([[Fraction(0)] * len(free), *([x * d for d in one.queue[0][0]] for one, x in rate.items())])
+        if still := [one for one, (height, slope) in at.items() if height == low and not slope]:
+            if taken := passed(still[0], lines, free, need):
+                free[:] = [c - x for c, x in zip(free, taken, strict=True)]
+            else:
+                inside.remove(still[0])
+            continue
         step = min(
             lid - low,
             *(height - low for height, _ in at.values() if height > low),
             *(one.queue[0][1] / x for one, x in rate.items()),
             *((h - low) / (1 - x * s) for one, x in rate.items() for h, s in lines(one) if x * s < 1),
-            *(c / d for c, d in zip(free, need, strict=True)),
+            *(c / d for c, d in zip(free, need, strict=True) if d),
         )
         for one, x in rate.items():
             free[:] = [c - taken for c, taken in zip(free, one.run(step * x), strict=True)]

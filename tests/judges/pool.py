@@ -1,6 +1,6 @@
 """One pool: what a paper calls a level is raised from event to event, whole tasks are handed out one by one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import inf
 from typing import Any
@@ -101,15 +101,27 @@ def sequential_minmax(demands: Rows, weights: Row, capacities: Row, max_tasks: R
 
 def dmfa_srq(demands: Rows, weights: Row) -> dict[str, Any]:
     """Zhang et al. 2016, (4): after each arrival the largest M with x_i = max(M w_i, what i had) in the pool."""
+    return {"levels": [min(one.values()) for one in of_events(demands, weights, range(len(weights)), "leaves")]}
+
+
+def of_events(demands: Rows, weights: Row, events: Iterable[int], contribution: str) -> list[dict[int, Any]]:
+    """Levels after each event; who is there departs: first the highest are cut to what then fits, then M rises."""
     need = [[w * d / max(row) for d in row] for row, w in zip(demands, weights, strict=True)]
-    found, levels = [], list[Any]()
-    for k in range(1, len(need) + 1):
-        levels.append(Fraction(0))
-        left = [sum(weights[:k]) - x for x in total(times(need[:k], levels))]
-        columns = zip(zip(*need[:k], strict=True), left, strict=True)
-        found.append(min(used_up(column, levels, [inf] * k, x) for column, x in columns))
-        levels = [max(level, found[-1]) for level in levels]
-    return {"levels": found}
+    levels, pool, found = dict[int, Any](), Fraction(0), []
+    for user in events:
+        if user in levels:
+            del levels[user]
+            pool -= weights[user] * (contribution == "leaves")
+        else:
+            levels[user], pool = Fraction(0), pool + weights[user]
+        columns, has = list(zip(*(need[i] for i in levels), strict=True)), [*levels.values()]
+        most = min((used_up(column, [0] * len(has), has, pool) for column in columns), default=inf)
+        has = [min(level, most) for level in has]
+        rows = [(column, pool - sum(d * level for d, level in zip(column, has, strict=True))) for column in columns]
+        least = min((used_up(column, has, [inf] * len(has), left) for column, left in rows), default=0)
+        levels = {i: max(level, least) for i, level in zip(levels, has, strict=True)}
+        found.append(dict(levels))
+    return found
 
 
 def dynamic_drf(demands: Rows) -> dict[str, Any]:

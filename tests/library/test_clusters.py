@@ -10,6 +10,7 @@ import pytest
 
 import fairbook as fb
 from book.virtual_cluster.oracle import share
+from fairbook.mechanisms.clusters.virtual_cluster import cut
 from fairbook.model.requests import SPANS, TURNED_AWAY, as_requests
 from fairbook.model.sharing import share_out
 
@@ -67,6 +68,15 @@ def test_minima_are_rounded_up_but_not_for_a_rounding_error(alpha: int) -> None:
         k = np.arange(parts + 1) / parts
         minimum = as_requests(np.full(len(k), alpha), k, [alpha]).minimum
         assert minimum.tolist() == [-(-(parts - a) * alpha // parts) for a in range(parts + 1)]
+
+
+def test_requests_come_alone() -> None:
+    asked = as_requests([8, 4], 0.5, [7])
+    assert fb.virtual_cluster(asked).vms.tolist() == fb.virtual_cluster([8, 4], 0.5, [7]).vms.tolist()
+
+
+def test_next_to_nothing_is_a_piece_and_so_is_nothing() -> None:
+    assert cut([0, 1], [1e-8, 0.0], [4.0], 1e-13) == [(0, 0, 1e-8), (1, 0, 0.0)]
 
 
 def test_minima_of_billions_that_do_not_fit_by_one_vm() -> None:

@@ -16,7 +16,10 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hint
 import numpy as np
 import pytest
 
+from fairbook import kernels
 from fairbook.mechanisms import registry
+from fairbook.mechanisms.placing import fairest_machine, nearest_machine
+from fairbook.mechanisms.tv_drf.rule import tv_drf_rule
 from tests.judges import clusters, credits, machines, periods, pool
 
 F = Fraction
@@ -184,16 +187,26 @@ def of_phases(rng: Random, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_periods(rng: Random, options: dict[str, Any]) -> dict[str, Any]:
-    n, m, T, K = rng.randint(1, 3), rng.randint(1, 2), rng.randint(1, 3), rng.randint(1, 3)
+    fluid = (
+        options["method"] == "lexicographic"
+    )  # in one pool; queues of several groups, some of which do not move beta
+    n, m, T, K = (
+        rng.randint(1 + fluid, 3),
+        rng.randint(1 + fluid, 2 + fluid),
+        rng.randint(1, 3 + fluid),
+        rng.randint(1, 3),
+    )
     if options["weights"] == "by user":
         weights = by_user(rng, n)
         options["weights"] = [w / sum(weights) for w in weights]
-    fluid = options["method"] == "lexicographic"  # in one pool; where all need something of all each task moves beta
     units = rng.choices(UNITS, k=m)
-    demands, machines = numbers(rng, fluid, 5, T, n, m, units=units), numbers(rng, 3, 12, K, m, units=units)
+    demands, machines = numbers(rng, 0, 5, T, n, m, units=units), numbers(rng, 3, 12, K, m, units=units)
     if fluid:
+        demands = [[[d * (rng.random() < 0.7) for d in row] for row in rows] for rows in demands]
         machines = [[c * k for c in machines[0]] for k in rng.choices(range(1, 4), k=K)]
-    tasks = numbers(rng, 0, 6, T, n, units=None if fluid else [F(1)] * n)
+    tasks = numbers(
+        rng, fluid, 6, T, n, units=rng.choices((F(1), F(2, 3), F(1, 10)), (4, 4, 1), k=n) if fluid else [F(1)] * n
+    )
     tasks = [[x * any(row) for x, row in zip(*both, strict=True)] for both in zip(tasks, demands, strict=True)]
     shares = [[rng.randint(0, 3) + (i == k % n) + (k == 0) for i in range(n)] for k in range(K)]
     parts = [[F(row[i], sum(row)) for row in shares] for i in range(n)]
@@ -202,10 +215,19 @@ def of_periods(rng: Random, options: dict[str, Any]) -> dict[str, Any]:
 
 def of_machines(rng: Random, options: dict[str, Any]) -> dict[str, Any]:
     n, m, K = rng.randint(1, 4), rng.randint(1, 3), rng.randint(1, 3)
-    units = rng.choices(UNITS, k=m)
+    units, kind = rng.choices(UNITS, k=m), rng.randrange(3)
+    demands, machines = some_of_each(numbers(rng, 0, 4, n, m, units=units)), numbers(rng, 2, 14, K, m, units=units)
+    if kind == 1:  # of one shape
+        machines = [[c * k for c in machines[0]] for k in rng.choices(range(1, 4), k=K)]
+    elif kind == 2:  # some have nothing of a resource, of which nobody needs anything where none has it
+        machines = [
+            [c * (r == k % m or rng.random() < 0.4) for r, c in enumerate(row)] for k, row in enumerate(machines)
+        ]
+        has = [any(column) for column in zip(*machines, strict=True)]
+        demands = some_of_each([[d * some for d, some in zip(row, has, strict=True)] for row in demands])
     return {
-        "demands": some_of_each(numbers(rng, 0, 4, n, m, units=units)),
-        "machines": numbers(rng, 2, 14, K, m, units=units),
+        "demands": demands,
+        "machines": machines,
         "machine_counts": [rng.randint(1, 3) for _ in range(K)],
         "max_tasks": bounds(rng, n),
         "seed": rng.randint(0, 9),
@@ -270,18 +292,49 @@ def drawn(name: str, option: str, value: Any, seed: int) -> tuple[dict[str, Any]
     return given, judged
 
 
-@pytest.mark.parametrize(("name", "option", "value"), CASES)
-def test_a_mechanism_and_its_judge_agree(name: str, option: str, value: Any) -> None:
+def agree(name: str, option: str, value: Any, engines: tuple[str, ...]) -> None:
+    """Hold a mechanism against its judge on twenty instances."""
     for seed in range(20):
         given, judged = drawn(name, option, value, seed)
         expected = TABLE[name].judge(**judged)
         asked = {key: doubles(one) for key, one in given.items()} | (
             {"placement": True} if "placement" in expected else {}
         )
-        for engine in ("fast", "plain"):
+        for engine in engines:
             found = registry[name].function(**asked, engine=engine)
             check(found, expected)
             assert found.violations() == [] or given.get("stuck") == "stop"
+
+
+@pytest.mark.parametrize(("name", "option", "value"), CASES)
+def test_a_mechanism_and_its_judge_agree(name: str, option: str, value: Any) -> None:
+    agree(name, option, value, ("fast", "plain"))
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value"),
+    [
+        ("gdrf", "choice", "fairness"),
+        ("gdrf", "choice", "first"),
+        ("drfh", "method", "best_fit"),
+        ("mdrf", "reading", "entropy"),
+        ("tv_drf", "method", "heuristic"),
+    ],
+)
+def test_few_machines_in_many_blocks_and_users_of_one_kind(
+    name: str, option: str, value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels, "MOST", np.inf)  # what is compiled keeps its constants
+    monkeypatch.setattr(nearest_machine, "S", 2)
+    monkeypatch.setattr(fairest_machine, "KINDS", 1)
+    agree(name, option, value, ("fast",))
+
+
+def test_the_fluid_rule_is_exact_in_fractions() -> None:
+    for seed in range(20):
+        _, judged = drawn("tv_drf", "method", "lexicographic", seed)
+        expected = periods.tv_drf(**judged)["tasks"]
+        assert tv_drf_rule(**judged).tasks.tolist() == expected
 
 
 @pytest.mark.parametrize("name", [name for name in registry if name != "dynamic_drf"])  # which asks that of DMFA-SRQ

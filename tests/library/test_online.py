@@ -1,17 +1,18 @@
 """DmfaSrq: one arrival at a time as all together, departures, saving and restoring."""
 
+from fractions import Fraction
+from random import Random
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, strategies as st
 
 import fairbook as fb
-from book.dmfa_srq.oracle import exact_departures
 from book.dmfa_srq.properties import with_departures
 from fairbook.mechanisms.pool.dmfa_srq import dmfa_srq_rule
-from tests.strategies import REPEATABLE, Instance, instances, random_arrivals
+from tests.judges import pool as judges
+from tests.strategies import floats, random_arrivals
 
 
 def filled(n: int = 12, m: int = 2, seed: int = 0, departures: int = 0) -> fb.DmfaSrq:
@@ -79,39 +80,26 @@ def test_empty_pool() -> None:
 # --------------------------------------------------------------------------------------------------- departures
 
 
-@st.composite
-def events(draw: st.DrawFn) -> tuple[Instance, list[int]]:
-    """Draw users and an order of events; a user's second mention is its departure."""
-    case = draw(instances(max_n=5, max_m=3))
-    n = len(case.weights)
-    gone = draw(st.lists(st.sampled_from(range(n)), unique=True, max_size=n))
-    order: list[int] = []
-    for user in range(n):
-        order.append(user)
-        while gone and gone[0] in order and draw(st.booleans()):
-            order.append(gone.pop(0))
-    order += [user for user in gone if user in order]
-    return case, order
-
-
 @pytest.mark.parametrize("contribution", ["leaves", "stays"])
-@REPEATABLE
-@given(drawn=events())
-def test_departures_equal_exact_fractions(contribution: Any, drawn: tuple[Instance, list[int]]) -> None:
-    case, order = drawn
-    demands, weights, _, _ = case.floats
-    exact = exact_departures(order, case.demands, case.weights, contribution)
-    pool = fb.DmfaSrq(demands.shape[1])
-    for user, expected in zip(order, exact, strict=True):
-        if user in pool.users:
-            pool.depart(user, contribution)
-        else:
-            pool.arrive(user, demands[user], weights[user])
-        found = np.zeros(len(weights))
-        found[list(pool.users)] = pool.tasks
-        assert np.allclose(found, np.array(expected, dtype=float), rtol=1e-9, atol=0)
-    table = with_departures(order, contribution)(demands, weights).table  # as the searches for lies take it
-    assert np.allclose(table.astype(float), np.array(exact, dtype=float), rtol=1e-9, atol=0)
+def test_departures_and_their_judge_agree(contribution: Any) -> None:
+    for seed in range(60):
+        rng = Random(seed)
+        n, m = rng.randint(1, 5), rng.randint(1, 3)
+        demands = [
+            [Fraction(rng.choice((1, 3)) * (j == i % m) + rng.randint(0, 2)) for j in range(m)] for i in range(n)
+        ]
+        weights, events = (
+            [Fraction(rng.randint(1, 6), rng.randint(1, 6)) for _ in range(n)],
+            rng.choices(range(n), k=3 * n),
+        )
+        levels = judges.of_events(demands, weights, events, contribution)
+        rule = dmfa_srq_rule(demands, weights=weights, events=events, contribution=contribution)
+        assert [after for *_, after in rule] == levels
+        unit = [w / max(row) for row, w in zip(demands, weights, strict=True)]
+        table = with_departures(events, contribution)(floats(demands), floats(weights)).table  # DmfaSrq
+        assert np.allclose(
+            table, [[float(after.get(i, 0) * unit[i]) for i in range(n)] for after in levels], atol=1e-12
+        )
 
 
 def test_last_user_leaves_an_empty_pool_and_what_stays() -> None:

@@ -10,8 +10,13 @@ from hypothesis import given, strategies as st
 
 import fairbook as fb
 from book.common.packing import packs as try_all
+from fairbook import kernels
 from fairbook.mechanisms.clusters import packing
+from fairbook.mechanisms.clusters.largest_fraction import Packer, _fractions_between
 from fairbook.mechanisms.clusters.packing import Packing, pack
+from fairbook.mechanisms.clusters.virtual_cluster import by_a_list
+from fairbook.model.requests import as_requests
+from tests.judges import clusters as judge
 from tests.strategies import REPEATABLE
 
 
@@ -116,9 +121,6 @@ def test_small_cases_with_zeros_and_ties(sizes: list[int], room: list[int], unit
         judged(found, whole, bins)
 
 
-# ------------------------------------------------------------------------------------------------- lists
-
-
 # ------------------------------------------------------------------------------------------------- larger
 
 
@@ -146,6 +148,8 @@ def test_random_fills_alone() -> None:
     for seed in range(20):
         sizes, room = puzzle(np.random.default_rng(seed), 24, 6, 6)
         falling = np.sort(sizes)[::-1].copy()
+        if seed < 5:  # none over 1
+            falling, room = falling / 256, room / 256
         status, bins, nodes = fills(falling, room, 100_000, seed)
         assert status in (1, -1)
         assert nodes > 0
@@ -206,6 +210,10 @@ def test_limits_are_kept() -> None:
         found = pack(sizes, room, limit)
         assert found.bins is None
         assert found.nodes <= limit
+    packer = Packer(160, 0)  # 10 a question, until all are used up
+    spent = [packer.pack(sizes, room).nodes for _ in range(40)]
+    assert max(spent) <= 10
+    assert 100 < packer.nodes == sum(spent) <= 160
     sizes, room = puzzle(rng, 40, 6, 0)
     status, _, nodes = complete(np.sort(sizes)[::-1].copy(), room, 10)
     assert (status, nodes) == (-1, 10)
@@ -258,6 +266,34 @@ def test_of_bins_with_equal_room_the_first_is_taken_and_numbers_are_drawn_from_a
         drawn = [packing._random.py_func(state) for _ in range(100)]
     assert 0 <= min(drawn) < 0.1 < 0.9 < max(drawn) < 1
     assert len({*drawn}) == 100
+
+
+def test_a_tight_subset_leaves_no_more_than_may_be_left_and_is_looked_for_among_all() -> None:
+    tree, chosen, stack = packing._tree.py_func(np.array([3, 2, 2]), np.arange(3), 99), *np.zeros((2, 3), int)
+    assert packing._tight.py_func(tree, 3, 5, 2, 100, chosen, stack)[0] == 1
+    assert packing._tight.py_func(tree, 3, 4, 0, 100, chosen, stack)[0] == 2
+    assert chosen[:2].tolist() == [1, 2]
+
+
+def test_states_that_all_have_the_same_number_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "_numba", lambda: None)  # what is compiled keeps its functions
+    monkeypatch.setattr(packing, "_mixed", lambda value: np.uint64(0))
+    for seed in range(100):
+        sizes, room = tight_case(np.random.default_rng(seed))
+        room = np.maximum(room, 0)
+        assert complete(np.sort(sizes)[::-1].copy(), room, 10**5)[0] == packs(sizes.tolist(), room.tolist()), seed
+
+
+def test_lists_in_plain_numbers_and_their_judge_agree() -> None:
+    for seed in range(200):
+        sizes, room = (one.tolist() for one in tight_case(np.random.default_rng(seed)))
+        assert (by_a_list(sizes, room) is not None) == judge.packs(sizes, room), seed
+
+
+def test_fractions_of_a_million_vms_are_not_listed() -> None:
+    some = [10**6, 10**6 - 1, 10**6 - 3]
+    assert _fractions_between(as_requests(some, 0, [10**7]), 0, 1) is None
+    assert _fractions_between(as_requests([2, 3], 0, [10**7]), 0, 1).tolist() == [1 / 3, 1 / 2, 2 / 3, 1]
 
 
 def test_subsets_of_many_items_without_a_compiler() -> None:

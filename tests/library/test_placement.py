@@ -152,6 +152,8 @@ def test_fluid_levels_with_weights_far_apart() -> None:
     for weights in ([1, 1, 1e8], [1, 1, 1e10], [1e12, 1, 1e12]):
         with pytest.raises(fb.InvalidInput, match=r"^weights\[\d\] must be at least 1e-07 of their sum where fluid"):
             fb.drfh(demands, machines, weights=weights, method="fluid")
+    with pytest.raises(fb.InvalidInput, match=r"^demands.*1.1e-09 of its largest where fluid"):
+        fb.drfh([[1, 1], [1, 1e-7]], [[4, 4]], weights=[1, 1e-3], method="fluid")
 
 
 # ------------------------------------------------------------------------------------------------ cells
@@ -193,8 +195,13 @@ def test_the_lot_settles_what_is_left() -> None:
 
 def test_a_machine_that_is_all_but_full_counts_as_free_for_what_fits() -> None:
     """Tasks far below the tolerance fit a machine without any room; its shape must not come out as infinite."""
-    for place in (fb.drfh, fb.mdrf):
-        assert place([[1.0, 1e-9], [1e-13, 0.2]], [[1.0, 1.0]], max_tasks=[1, 3]).tasks.tolist() == [1, 3]
+    for place, engine in itertools.product((fb.drfh, fb.mdrf), ("fast", "plain")):
+        given: Any = {"max_tasks": [1, 3], "engine": engine}
+        assert place([[1.0, 1e-9], [1e-13, 0.2]], [[1.0, 1.0]], **given).tasks.tolist() == [1, 3]
+        # what the first task leaves of the first machine has the shape of the last one
+        given["max_tasks"] = [1, 0, 1]
+        placed = place([[1, 0.99], [0, 0.2], [1e-13, 1e-3]], [[1, 1], [1, 1]], **given)
+        assert placed.placed_machine.tolist() == [0, 0]
 
 
 # ------------------------------------------------------------------------------------------------ fractions

@@ -19,7 +19,7 @@ from book.common.oracle_drf import exact_tasks
 from book.tv_drf.oracle import lexicographic_run
 from fairbook.mechanisms.placing.nearest_machine import S as BLOCK
 from fairbook.mechanisms.readings import READINGS
-from fairbook.mechanisms.tv_drf import whole as tv_drf_whole
+from fairbook.mechanisms.tv_drf import case, whole as tv_drf_whole
 from fairbook.mechanisms.tv_drf.alone import coefficients
 from fairbook.mechanisms.tv_drf.run import TvDrfRun
 from fairbook.mechanisms.tv_drf.tv_drf import tv_drf
@@ -192,6 +192,11 @@ BY_HAND: dict[str, tuple[tuple[Any, Any, Any, Any], dict[str, Any], dict[str, An
         {"tasks": [[10, 0], [0, 10]]},
     ),
     "more tasks than anyone could run": (([[[2, 1]]], [[10**9]], [[1, 1]], [1]), {}, {"bottlenecks": [[0]]}),
+    "of many small ones few are no rounding error": (
+        ([[[2.0**-23]]], [[2**23 + 1000]], [[1]], [1]),
+        FLUID,
+        {"tasks": [[2**23]], "unserved": [[1000]]},
+    ),
     "they wait": (
         ([[[1, 1]]] * 3, [[10**9]] * 3, [[1, 1]], [1]),
         WAITS,
@@ -567,6 +572,13 @@ def test_more_whole_tasks_than_can_be_handed_out_one_by_one() -> None:
         tv_drf(np.ones((10_000, 1, 1)), np.ones((10_000, 1)), np.ones((100_001, 1)), [1], placement=True)
     with pytest.raises(fb.InvalidInput, match=r"^placement must be False .*one pool"):
         tv_drf([[[1]]], [[1]], [[1]], [1], method="lexicographic", placement=True)
+
+
+def test_as_many_tasks_and_numbers_as_can_be_kept_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(case, "MOST", 6.0)
+    assert tv_drf([[[1]]], [[6]], [[1]] * 6, [1], placement=True).tasks.tolist() == [[6]]
+    with pytest.raises(fb.InvalidInput, match=r"^placement must be False"):
+        tv_drf([[[1]]], [[6]], [[1]] * 7, [1], placement=True)
 
 
 def test_what_users_would_have_alone_is_exact_where_tasks_may_be_divided() -> None:

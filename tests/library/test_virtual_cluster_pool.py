@@ -161,6 +161,8 @@ BY_HAND: dict[str, tuple[list[int], dict[str, Any], list[Any], dict[str, int], i
         {"calm": 6, "brisk": 3, "new": 3},
         3,
     ),
+    # both have 5, of which ann gives 5 back
+    "shared anew": ([10], {"take": "reshare"}, [("ann", 10, 0.5), ("bob", 10, 0.5)], {"ann": 5, "bob": 5}, 5),
     # 1 - 0.25 against 1 - 0.75: the one that tolerates least gives first, down to its minimum
     "as printed": (
         [16],
@@ -178,4 +180,5 @@ def test_by_hand(what: str) -> None:
     pool = fb.VirtualClusterPool(capacities, **rules)
     came = [pool.depart(one) if isinstance(one, str) else pool.arrive(*one) for one in events]
     assert pool.state.to_frame()["vms"].to_dict() == vms
+    assert pool.state.requests.whole
     assert (pool.taken_back, pool.turned_away) == (taken_back, came.count(False))
