@@ -33,6 +33,7 @@ FILES = (
     "virtual_cluster",
     "virtual_cluster_whole",
     "dmfa_srq",
+    "dmfa_srq_stack",
     "cbdrf",
     "cbdrf_release",
     "karma",
