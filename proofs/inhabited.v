@@ -1,7 +1,7 @@
 (* The hypotheses are not contradictory: each record of them has an instance;
    that of Foundations has a zero, a bound and an absent user. *)
 From proofs Require Import sums foundations dmfa_srq cbdrf.
-From proofs Require lemmas filling tv_drf tv_drf_lies tv_drf_whole gdrf gdrf_queue one_level whole_tasks.
+From proofs Require lemmas filling tv_drf tv_drf_fair tv_drf_lies tv_drf_whole gdrf gdrf_queue one_level whole_tasks.
 From proofs Require drfh virtual_cluster virtual_cluster_whole dmfa_srq_stack.
 Local Open Scope R_scope.
 
@@ -51,8 +51,8 @@ Definition shared s := tv_drf.Course 2 1 1 (fun _ _ => 1) (fun _ _ => 1/2) (fun 
   s | _ => 2 end) (fun _ _ _ => 1/2).
 Definition day s := tv_drf.Period (shared s) 0 (fun _ => 0) (fun _ => 0) (fun _ => 1).
 Example shared_is_a_model : forall s, 0 <= s -> tv_drf.proper (day s) /\ tv_drf.positive (shared s) /\
-  tv_drf.one_pool (shared s) /\ tv_drf.weights (shared s).
-Proof. intros s S; split; [split; [split|]|unfold tv_drf.positive, tv_drf.one_pool, tv_drf.weights]; simpl;
+  tv_drf_fair.one_pool (shared s) /\ tv_drf_fair.weights (shared s).
+Proof. intros s S; split; [split; [split|]|unfold tv_drf.positive, tv_drf_fair.one_pool, tv_drf_fair.weights]; simpl;
   [..|repeat split; intros; lra]; intros; try lra; [destruct i; lra|exists O; split; [lia|lra]]. Qed.
 Lemma part_of s i x : 2 <= s -> 0 <= x <= match i with O => s | _ => 2 end -> tv_drf.part (shared s) i 0 x = x.
 Proof. intros S X; unfold tv_drf.part, tv_drf.submitted, Rmax, Rmin; destruct i; simpl in *;
@@ -76,9 +76,9 @@ Proof. split; [repeat split; auto; intros; simpl in *; destruct h; try reflexivi
   assert (r = O) as -> by (simpl in R; lia). split.
   - unfold tv_drf.part, tv_drf.submitted; simpl. minmax.
   - intros k Kk. split; [lra|split; [exists O; split; [simpl; lia|simpl; lra]|intros j J; simpl; lra]]. Qed.
-Example a_floor : forall s, 2 <= s -> ∀ i < 2, tv_drf.least_with_it (day s) (fun _ _ => 0) (fun _ _ => 1/2)
+Example a_floor : forall s, 2 <= s -> ∀ i < 2, tv_drf_fair.least_with_it (day s) (fun _ _ => 0) (fun _ _ => 1/2)
   (tv_drf.lower (day s)) i.
-Proof. intros s S i I. split; [simpl; lra|]. intros g G. unfold tv_drf.as_much_as_alone, tv_drf.by_now, tv_drf.used,
+Proof. intros s S i I. split; [simpl; lra|]. intros g G. unfold tv_drf_fair.as_much_as_alone, tv_drf_fair.by_now, tv_drf.used,
   tv_drf.position, tv_drf.part, tv_drf.submitted; simpl in *. split.
   - intros H; specialize (H O ltac:(lia)). destruct i; minmax.
   - intros L j _. destruct i; minmax. Qed.
