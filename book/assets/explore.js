@@ -62,8 +62,8 @@
         `${bar(name, size, 0, equal)}</th><td>${size}</td>${costs.map((one, k) => `<td>${one}${bar(name, one, k + 1)}</td>`).join("")}</tr>`).join("") + "</tbody></table>";
   }
 
-  /* Lines over the values of the last control, and a point on each where it stands. */
-  function curve({ title, unit, lines }, users, width, at, names) {
+  /* Lines over the values of the last control, as far as the reader has been, and a point on each where it stands. */
+  function curve({ title, unit, lines }, users, width, at, names, [least, most]) {
     const all = lines.flatMap(([, line]) => line), low = Math.min(0, ...all), high = Math.max(...all, low + 1e-9);
     const left = 52, from = 12, to = 190, last = names.length - 1, x = (k) => left + 8 + (k / last) * (width - left - 20);
     const y = (value) => (to - ((value - low) / (high - low)) * (to - from)).toFixed(2);
@@ -73,7 +73,7 @@
     parts.push(text(11, (from + to) / 2, "middle", unit, `transform="rotate(-90 11 ${(from + to) / 2})"`));
     parts.push(`<path d="M${x(at)} ${from}V${to}" class="h-mark"/>`);
     lines.forEach(([who, line], i) => {
-      const points = line.map((value, k) => `${x(k).toFixed(1)},${y(value)}`).join(" ");
+      const points = line.map((value, k) => `${x(k).toFixed(1)},${y(value)}`).slice(least, most + 1).join(" ");
       parts.push(`<polyline points="${points}" fill="none" stroke="${colour(users, who)}" stroke-width="2.5" ${i ? 'stroke-dasharray="7 4"' : ""}/>`,
         `<circle cx="${x(at)}" cy="${y(line[at])}" r="7" fill="${colour(users, who)}" class="part"/>`);
     });
@@ -99,6 +99,7 @@
     home.replaceChildren(form);
     const find = (what) => form.querySelector(`.explore-${what}`), panels = find("panels"), fields = form.elements;
     const still = matchMedia("(prefers-reduced-motion: reduce)");
+    const { at, values: all } = controls.at(-1), been = curves.map(() => [at === all.length - 1 ? at : 0, at]);
     let timer = 0, drawn = 0;
 
     function show() {
@@ -113,8 +114,9 @@
       drawn = panels.clientWidth;
       const room = Math.max(260, drawn || 720);
       const said = (title) => `<figcaption>${escape(title)}</figcaption>`;
-      const line = curves[chosen.slice(0, -1).reduce((sum, one, i) => sum * controls[i].values.length + one, 0)];
-      const first = line ? `<figure style="width:${room}px">${said(line.title)}${curve(line, users, room, chosen.at(-1), controls.at(-1).values)}</figure>` : "";
+      const which = chosen.slice(0, -1).reduce((sum, one, i) => sum * controls[i].values.length + one, 0), line = curves[which];
+      been[which] = been[which]?.map((end, k) => Math[k ? "max" : "min"](end, chosen.at(-1))); // no further: guess, then see
+      const first = line ? `<figure style="width:${room}px">${said(line.title)}${curve(line, users, room, chosen.at(-1), controls.at(-1).values, been[which])}</figure>` : "";
       const need = state.panels.map((one) => 52 + 64 * one.columns.length), per = Math.max(1, Math.min(
         state.panels.length % 3 === 0 ? 3 : 2, state.panels.length, Math.floor((room + 20) / (Math.max(...need, 1) + 20))));
       panels.innerHTML = first + state.panels.map((one) => {

@@ -40,7 +40,7 @@ def placing() -> Explorable:
                 last = f"{'ABC'[order[k - 1][0]]} goes to machine {order[k - 1][1]}" if k else "nothing is placed"
             said.append(f"{rule}: {last} ({have}).")
         states.append(State(panels, " ".join(said)))
-    return Explorable("ABC", [Control("step", [str(k) for k in range(most + 1)], most)], states)
+    return Explorable("ABC", [Control("step", [str(k) for k in range(most + 1)])], states)
 
 
 def puzzle() -> Explorable:
