@@ -11,6 +11,7 @@ from hypothesis import given
 
 import fairbook as fb
 from fairbook.mechanisms.placing.gdrf import as_filled
+from fairbook.mechanisms.pool import whole_tasks
 from fairbook.model.placement import as_cell
 from tests.cells import cells, instance, same
 from tests.strategies import FEW
@@ -234,3 +235,10 @@ def test_what_is_too_much_is_refused() -> None:
     for place in (fb.gdrf, fb.drfh, fb.mdrf, fb.per_server_drf):
         with pytest.raises(fb.InvalidInput, match=r"^demands .*whole tasks"):
             place([[1e-9, 1e-9], [1, 1]], [[4, 4]])
+
+
+def test_what_one_machine_is_not_handed_out_whole_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole_tasks, "MOST_TASKS", 4.0)
+    assert fb.per_server_drf([[1.0], [1.0]], [[4.0]], [9]).tasks.sum() == 36
+    with pytest.raises(fb.InvalidInput, match=r"^demands .*at most 4 whole tasks"):
+        fb.per_server_drf([[1.0], [1.0]], [[4.0], [40.0]], [9, 2])

@@ -11,7 +11,7 @@ from fairbook.kernels import kernel
 from fairbook.mechanisms.placing.engine import tasks_at_most
 from fairbook.mechanisms.placing.machines import as_arguments, as_placement
 from fairbook.mechanisms.pool.drf import drf_by_task_rule
-from fairbook.mechanisms.pool.whole_tasks import serve
+from fairbook.mechanisms.pool.whole_tasks import refuse_more, serve
 from fairbook.mechanisms.readings import Engine
 from fairbook.model.exact import by_rule
 from fairbook.model.inputs import FITS, FloatArray, as_weights, check_switch
@@ -117,6 +117,7 @@ def _block_by_block(cell: Cell, weights: FloatArray, progress: bool) -> tuple[An
         for k in range(0, len(cell.machines), _BLOCK):
             sizes, counts = cell.machines[k : k + _BLOCK], cell.machine_counts[k : k + _BLOCK]
             users, at = _one_by_one(cell.demands, sizes, counts, weights, left)
+            refuse_more(np.bincount(at).max(initial=0))
             found.append((users, at + np.int32(first)))
             first += int(counts.sum())
             placing.update(len(sizes))
