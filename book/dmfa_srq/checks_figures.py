@@ -323,9 +323,9 @@ def _utilisation_always(effort: Effort, subject: Mechanism) -> Evidence:
 def _trace_size(effort: Effort, subject: Mechanism) -> Evidence:
     record = subject.run()
     files, held, counts = record["parts_total"], len(record["parts"]), record["counts"]
-    each = " and ".join(f"{counts[name] / held * files / 1e6:.0f} million {words}" for name, words in _COUNTED.items())
-    text = f"The {held} of them that we have would make, if the others were like them, {each}."
+    events, tasks = (counts[name] / 1e6 for name in ("events", "distinct_tasks"))
+    text = (
+        f"The {held} that we have hold {events:.1f} million events of {tasks:.1f} million different tasks; "
+        f"{files} as full as these would hold {events / held * files:.0f} million events."
+    )
     return Evidence.of(Part(files == 500, "numbers", f"It has {files} files.", 1), Part(None, "numbers", text))
-
-
-_COUNTED = {"events": "events", "distinct_tasks": "different tasks"}

@@ -258,7 +258,8 @@ def check_demands(values: FloatArray, argument: str = "demands") -> None:
     empty = ~(values > 0).any(axis=-1)
     if empty.any():
         index = tuple(int(i) for i in np.argwhere(empty)[0])
-        raise InvalidInput(argument, "must have at least one positive entry", values[index].tolist(), index)
+        absent = "" if argument == "machines" else " (who asks for nothing is left out)"
+        raise InvalidInput(argument, f"must have at least one positive entry{absent}", values[index].tolist(), index)
 
 
 def phased_demands(demands: Any) -> Named:
@@ -367,7 +368,7 @@ def as_demands(demands: Any, argument: str = "demands") -> Named:
     >>> as_demands([[1, 4], [0, 0]])
     Traceback (most recent call last):
         ...
-    fairbook.errors.InvalidInput: demands[1] must have at least one positive entry, got [0.0, 0.0]
+    fairbook.errors.InvalidInput: demands[1] must have at least one positive entry ...got [0.0, 0.0]
     """
     named = demand_matrix(demands, argument)
     check_demands(named.values, argument)
@@ -403,6 +404,8 @@ def as_weights(
             raise InvalidInput(argument, f"must have shape ({n},) or ({n}, {m})", values.shape)
     else:
         values = per_user(weights, n, users, argument)
+    idle = "must be positive: who takes only what others leave shares what is left in a second call"
+    raise_at_first(values == 0, argument, idle, values)
     check_positive(values, argument)
     return values if contributed else values / np.add.reduce(values)  # as sum(axis=0), without its detour
 

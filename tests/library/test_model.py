@@ -75,6 +75,10 @@ def test_message_has_argument_rule_and_value() -> None:
     assert str(refusal) == "demands[1, 1] must not be negative, got -2.0"
     with pytest.raises(fb.InvalidInput, match=r"^weights\[499999\] must be positive, got 0.0$"):
         fb.dmfa_srq(np.ones((500_000, 1)), weights=np.arange(500_000)[::-1])
+    with pytest.raises(
+        fb.InvalidInput, match=r"^weights\[1\] must be positive: who takes only what others leave .*, got 0.0$"
+    ):
+        fb.drf([[1], [1]], weights=[1, 0])
     assert len(str(fb.InvalidInput("weights", "must be short", "x" * 10_000))) < 200
     with pytest.raises(fb.FairbookError):
         fb.drf([])
