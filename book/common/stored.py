@@ -35,7 +35,7 @@ def stored_results(*, progress: bool = True) -> dict[str, Callable[[], None]]:
     True
     """
     found: dict[str, Callable[[], None]] = {}
-    for module in checkout.load("studies").values():
+    for module in (*checkout.load("studies").values(), *checkout.load("halves").values()):
         tables = getattr(module, "STORED", {})
         found.update({name: partial(compute, progress=progress) for name, compute in tables.items()})
     for paper in checkout.papers("checks"):

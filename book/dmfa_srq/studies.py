@@ -83,6 +83,7 @@ def instance(
     contribution: Contribution = "uniform",
     order: Order = "random",
     scale: Scale = "machine",
+    digest: Digest | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Draw n users from the Google trace with random contributions, in order of arrival.
 
@@ -101,6 +102,8 @@ def instance(
     scale : {"machine", "pool"}
         Requests as published (each resource in units of the largest machine), or divided by the cell's total,
         which is what "a fraction of the pool" means.
+    digest : Digest, optional
+        What is drawn from, by default the digest of all files that we have.
 
     Returns
     -------
@@ -109,7 +112,7 @@ def instance(
     """
     choices(contribution, "contribution", get_args(Contribution))
     choices(order, "order", get_args(Order))
-    demands = _digest().sample(n, rng, unit=unit, zeros="drop", scale=scale)
+    demands = (digest or _digest()).sample(n, rng, unit=unit, zeros="drop", scale=scale)
     if contribution == "equal":
         weights = np.ones(n)
     else:
