@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fairbook.model.inputs import FITS, IDLE, NOTHING, OWN, RTOL, FloatArray, Names, as_tolerance
 from fairbook.model.result import Result, called, labelled, unsound, use_columns
 
-__all__ = ["Allocation", "used_up"]
+__all__ = ["Allocation", "Words", "used_up"]
 
 #: What an empty list of ``violations()`` says of an allocation, by its rule.
 _SAYS = {
@@ -23,6 +23,15 @@ _SAYS = {
     "full": "consistent: everything fits, and what stops a user is used up; the levels are not checked",
     "credit": "consistent: everything fits, and what stops a user is used up; the levels are not checked",
 }
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a level is, and what holds a user whom no resource stops; by default as in DRF."""
+
+    measure: str = "its share divided by its part of all weights"
+    own: str = "its own bound stops it"
+    nothing: str = "nothing stops it, but the mechanism gave it no more"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,6 +67,10 @@ class Allocation(Result):
         The weights before they were scaled, where they were: scaling rounds.
     exact : callable or None
         The rule in fractions, where :meth:`violations` is to compare with it.
+    per_task : ndarray, shape (n,), or None
+        The level of one task; None: its dominant share divided by the weight.
+    words : Words
+        What the level is, and what the bottlenecks -1 and -2 mean, as :meth:`explain` says it.
     """
 
     arrays: ClassVar[dict[str, str]] = {
@@ -69,6 +82,7 @@ class Allocation(Result):
         "max_tasks": "n bound",
         "min_tasks": "n amount",
         "bottlenecks": "n place",
+        "per_task": "n amount",
     }
 
     tasks: FloatArray
@@ -85,6 +99,8 @@ class Allocation(Result):
     exact: Callable[..., Any] | None = field(default=None, kw_only=True)
     min_tasks: FloatArray | None = field(default=None, kw_only=True)
     floor: Literal["counted", "apart"] = field(default="counted", kw_only=True)
+    per_task: FloatArray | None = field(default=None, kw_only=True)
+    words: Words = field(default=Words(), kw_only=True)
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -112,10 +128,12 @@ class Allocation(Result):
 
     @cached_property
     def levels(self) -> FloatArray:
-        """Share divided by weight, its largest value over the resources, shape (n,)."""
+        """Tasks times ``per_task``, shape (n,); of DRF the dominant share divided by weight."""
         return self._level_of(self._above if self.floor == "apart" else self.tasks)
 
     def _level_of(self, tasks: FloatArray) -> FloatArray:
+        if self.per_task is not None:
+            return tasks * self.per_task
         weights = self.weights if self.weights.ndim == 2 else self.weights[:, None]
         return tasks * (self.demands / self.capacities / weights).max(axis=1)
 
@@ -162,10 +180,10 @@ class Allocation(Result):
         i, name = self._row(user), called(user)
         has, j = f"{name} runs {self.tasks[i]:.6g} tasks", int(self.bottlenecks[i])
         if j < 0:
-            why = {OWN: "its own bound stops it", NOTHING: "nothing stops it, but the mechanism gave it no more"}
+            why = {OWN: self.words.own, NOTHING: self.words.nothing}
             return f"{has}: {why[j]}." if j in why else f"{name} is not present."
-        of = " above its minimum" * (self.floor == "apart" and self.min_tasks is not None)
-        has += f" at level {self.levels[i]:.6g} (its share{of} divided by its part of all weights)"
+        above = ", above its minimum" * (self.floor == "apart" and self.min_tasks is not None)
+        has += f" at level {self.levels[i]:.6g} ({self.words.measure}{above})"
         resource = called(self.resources[j], "resource")
         if self.rule == "whole_tasks":
             return (
@@ -174,9 +192,11 @@ class Allocation(Result):
             )
         if self.rule in ("credit", "full"):
             return f"{has}: {resource}, which it needs, is used up."
-        least, save = "", ""
-        if self.min_tasks is not None:
-            least, save = f"its minimum is {self.min_tasks[i]:.6g}, ", ", save at its minimum"
+        least, save = (
+            ("", "")
+            if self.min_tasks is None
+            else (f"its minimum is {self.min_tasks[i]:.6g}, ", ", save at its minimum")
+        )
         return (
             f"{has}: {resource} stops it. {self.utilisation[j]:.2%} of it is in use, {name} needs it, {least}"
             f"and none of the {self._needing[j]} users who need it stands at a higher level{save} "
@@ -205,8 +225,7 @@ class Allocation(Result):
         Cost O(n m); the rule O(n m^2) operations on fractions, some 0.1 s for 300 users.
         """
         rtol = as_tolerance(rtol)
-        found = unsound(self)
-        if found:
+        if found := unsound(self):
             return found
         share = self.demands / self.capacities
         levels, least = self.levels, np.zeros(len(self.tasks)) if self.min_tasks is None else self.min_tasks

@@ -268,8 +268,7 @@ class VirtualClusters(Result):
         """
         rtol = as_tolerance(rtol)
         asked, users, clusters = self.requests, self.users, self.clusters
-        found = unsound(self)
-        if found:
+        if found := unsound(self):
             return found
         lowest = TURNED_AWAY if self.pieces is None else SPANS
         placed = [(self.cluster, lowest, len(clusters), "cluster")]

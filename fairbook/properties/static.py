@@ -44,15 +44,9 @@ def present(allocation: Any, instead: str) -> tuple[Allocation, NDArray[np.bool_
     if not here.any():
         raise InvalidInput("allocation", "must have at least one user that needs something", allocation.demands)
     users = tuple(name for name, there in zip(allocation.users, here, strict=True) if there)
-    return replace(
-        allocation,
-        tasks=allocation.tasks[here],
-        demands=allocation.demands[here],
-        weights=allocation.weights[here],
-        max_tasks=allocation.max_tasks[here],
-        bottlenecks=allocation.bottlenecks[here],
-        named_users=users,
-    ), here
+    rows = ((name, getattr(allocation, name)) for name, sizes in allocation.arrays.items() if sizes[0] == "n")
+    left: dict[str, Any] = {name: values[here] for name, values in rows if values is not None}
+    return replace(allocation, **left, named_users=users), here
 
 
 def _weights(allocation: Allocation) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.credit.credit_rule import CreditRule
 from fairbook.mechanisms.readings import Grant
-from fairbook.model.allocation import Allocation
+from fairbook.model.allocation import Allocation, Words
 from fairbook.model.inputs import (
     FITS,
     IDLE,
@@ -336,6 +336,9 @@ def as_grants(
         *names,
         mechanism=f"cbdrf, {grant}",
         rule="credit",
+        words=Words(
+            own="the cap by its credit stops it", nothing="it has what its credit factor leaves of its DRF amount"
+        ),
         drf_tasks=drf_tasks,
         credit_factor=psi,
         grant=grant,

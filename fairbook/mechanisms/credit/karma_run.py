@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairbook.model.allocation import Allocation
+from fairbook.model.allocation import Allocation, Words
 from fairbook.model.inputs import (
     OWN,
     RTOL,
@@ -105,6 +105,8 @@ class KarmaRun(PhasedRun):
             self.named_resources,
             mechanism="karma",
             rule="full",
+            per_task=row_max(self.demands[t] / self.capacities),
+            words=Words("its dominant share", "its claim or the end of its credit stops it"),
         )
 
     def explain(self, user: Hashable, phase: int | None = None) -> str:

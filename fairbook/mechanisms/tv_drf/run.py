@@ -12,20 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
-from fairbook.model.allocation import Allocation
+from fairbook.model.allocation import Allocation, Words
 from fairbook.model.inputs import FITS, IDLE, NOTHING, OWN, RTOL, FloatArray, Names, as_tolerance
 from fairbook.model.phased import PhasedRun
-from fairbook.model.result import called, labels_or_positions, position, unsound
-
-
-class _Period(Allocation):
-    """One period of a run; what nothing stops here is stopped by its next task."""
-
-    def explain(self, user: Hashable) -> str:
-        i = position(user, self.users)
-        if self.bottlenecks[i] == NOTHING:
-            return f"{called(user)} runs {self.tasks[i]:.6g} tasks: there is no room for its next task."
-        return super().explain(user)
+from fairbook.model.result import called, labels_or_positions, unsound
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,19 +128,20 @@ class TvDrfRun(PhasedRun):
         """Give one period (from 0) as an Allocation of the merged pool.
 
         Where tasks wait, its demands are those of the mean task that a user ran, and its bounds what a user could
-        have run, queue included. The bottleneck of whoever has tasks left is -2 unless a resource is used up to the
-        last bit: whole tasks leave something of it over. ``explain`` then says that there is no room for the next task.
+        have run, queue included. Its levels are what the period adds to G. The bottleneck of whoever has tasks left is
+        -2 unless a resource is used up to the last bit: whole tasks leave something of it over. ``explain`` then says
+        that there is no room for the next task.
         """
         t = self._step(period)
         demands, bounds, stops = self.demands[t], self.tasks[t] + self.unserved[t], self.bottlenecks[t]
+        ran, before = self.tasks[t] > 0, self.cumulative_shares[t - 1] if t else 0.0
         if self.waits:
-            ran = self.tasks[t] > 0
             demands = np.where(ran[:, None], self.amounts[t] / np.where(ran, self.tasks[t], 1.0)[:, None], demands)
         needs = demands[np.arange(len(stops)), np.maximum(stops, 0)] > 0
         stops = np.where((stops == IDLE) & (demands > 0).any(axis=1), OWN, stops)
         full = (self.use[t] >= self.capacities * (1 - FITS))[np.maximum(stops, 0)]
         stops = np.where((stops >= 0) & ~(needs & full), NOTHING, stops)  # in whole tasks nothing need be full
-        return _Period(
+        return Allocation(
             self.tasks[t],
             demands,
             self.weights,
@@ -161,6 +152,8 @@ class TvDrfRun(PhasedRun):
             self.named_resources,
             mechanism=f"tv_drf, {self.method}",
             rule="credit",
+            per_task=(self.cumulative_shares[t] - before) * ran / np.where(ran, self.tasks[t], 1.0),
+            words=Words("what this period adds to its G", nothing="there is no room for its next task"),
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -204,14 +197,13 @@ class TvDrfRun(PhasedRun):
         stop = int(self.bottlenecks[t, i])
         if stop == IDLE:
             return f"{called(user)} has no tasks in period {t}."
-        if stop == OWN:
-            why = "it has no more"
-        elif stop == NOTHING:
-            why = "the next fits on no machine, though the pool as a whole has room"
-        elif self.machine_use is None:
-            why = f"{called(self.resources[stop], 'resource')} is used up"
-        else:
-            why = f"the next needs more {called(self.resources[stop], 'resource')} than is left"
+        why = {
+            OWN: "it has no more",
+            NOTHING: "the next fits on no machine, though the pool as a whole has room",
+        }.get(stop)
+        if why is None:
+            name = called(self.resources[stop], "resource")
+            why = f"{name} is used up" if self.machine_use is None else f"the next needs more {name} than is left"
         return (
             f"{called(user)} runs {self.tasks[t, i]:.6g} tasks in period {t}: {why}. So far it has "
             f"{self.sharing_coefficients[t, i]:.6g} times what it would have had alone (its scarcest resource), "
@@ -234,13 +226,13 @@ class TvDrfRun(PhasedRun):
         Cost O(T n (K m + log T)).
         """
         rtol = as_tolerance(rtol)
-        found = unsound(self)
-        if found:
+        if found := unsound(self):
             return found
-        if not _near(self.weights.sum(), np.array(1.0), rtol):
-            found.append("weights do not sum to 1")
-        if not _near(self.contributions.sum(axis=0), np.array(1.0), rtol, 1e-9).all():
-            found.append("contributions do not sum to 1")
+        sums = {
+            "weights do not sum to 1": _near(self.weights.sum(), np.array(1.0), rtol),
+            "contributions do not sum to 1": _near(self.contributions.sum(axis=0), np.array(1.0), rtol, 1e-9).all(),
+        }
+        found = [text for text, right in sums.items() if not right]
         if not (self.machines.sum(axis=0) > 0).all():
             return [*found, "there is nothing of some resource"]
         waited = np.zeros_like(self.tasks)
