@@ -12,6 +12,8 @@ and their successors do.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from fairbook.model.inputs import (
     FITS,
     NOTHING,
     OWN,
+    Array,
     FloatArray,
     Named,
     as_capacities,
@@ -41,7 +44,7 @@ from fairbook.model.inputs import (
 from fairbook.model.instance import takes_instance
 from fairbook.model.result import called, labels_or_positions
 
-__all__ = ["drf", "drf_by_task", "drf_by_task_rule", "drf_rule"]
+__all__ = ["drf", "drf_by_task", "drf_by_task_rule", "drf_rule", "in_parts"]
 
 
 def drf_rule(
@@ -53,10 +56,12 @@ def drf_rule(
     min_tasks: Any = None,
     floor: Floor = "counted",
     near: Any = 0,
+    measure: Callable[[Array], Array] = row_max,
 ) -> tuple[list[Any], list[int]]:
     """Progressive filling in numbers of any kind: tasks, and what stops each user (:mod:`fairbook.filling`).
 
-    A bound that is None is none; minima fit, up to ``near`` of a resource, and are within the bounds. By hand: 9 CPUs,
+    A bound that is None is none; minima fit, up to ``near`` of a resource, and are within the bounds. The level is what
+    ``measure`` makes of shares by weight, the largest in DRF. By hand: 9 CPUs,
     18 GB. At level 2/3 three tasks of (1, 4) and two of (3, 1) use up the CPUs. A second user with a minimum of 5/2
     tasks waits there, and 3/2 CPUs are left to the first.
 
@@ -70,9 +75,9 @@ def drf_rule(
     n, m = needs.shape
     pool, entitled = (np.array(one, dtype=object) for one in (capacities or [1] * m, weights or [1] * n))
     if entitled.ndim == 2:  # weights for each resource: parts of what all have there
-        rate = 1 / row_max(needs / pool / (entitled / entitled.sum(axis=0)))
+        rate = 1 / measure(needs / pool / (entitled / entitled.sum(axis=0)))
     else:
-        rate = entitled / row_max(needs / pool)
+        rate = entitled / measure(needs / pool)
     bounds = np.array([np.inf if most is None else most for most in max_tasks or [None] * n], dtype=object)
     least = np.array(min_tasks or [0 * pool[0]] * n, dtype=object)
     left = pool - least @ needs
@@ -139,6 +144,7 @@ def drf_by_task_rule(
 
 
 def exact_fill(
+    rule: Callable[..., Any],
     demands: FloatArray,
     weights: FloatArray,
     capacities: FloatArray,
@@ -146,9 +152,9 @@ def exact_fill(
     min_tasks: FloatArray | None = None,
     floor: Floor = "counted",
 ) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Work out :func:`drf_rule` in fractions of the doubles; give tasks, rounded once, and what stops each user."""
+    """Work a rule out in fractions of the doubles; give tasks, rounded once, and what stops each user."""
     given = {"weights": weights, "capacities": capacities, "max_tasks": max_tasks, "min_tasks": min_tasks}
-    tasks, stops = by_rule(drf_rule, demands=demands, **given, floor=floor, near=FITS)
+    tasks, stops = by_rule(rule, demands=demands, **given, floor=floor, near=FITS)
     return np.array([float(x) for x in tasks]), np.array(stops, dtype=np.int64)
 
 
@@ -258,6 +264,28 @@ def drf(
     >>> drf([[1], [1], [1]], capacities=[10], min_tasks=[6, 0, 0], floor="apart").tasks.round(6)
     array([7.333333, 1.333333, 1.333333])
     """
+    return in_parts("drf", drf_rule, demands, weights, capacities, max_tasks, engine, min_tasks=min_tasks, floor=floor)
+
+
+def in_parts(
+    mechanism: str,
+    rule: Callable[..., Any],
+    demands: Any,
+    weights: Any,
+    capacities: Any,
+    max_tasks: Any,
+    engine: Engine,
+    *,
+    min_tasks: Any = None,
+    floor: Floor = "counted",
+    measure: Callable[[Array], Array] = row_max,
+    **told: Any,
+) -> Allocation:
+    """Fill a pool with tasks that can be divided: the arguments of :func:`drf`, and how a mechanism differs from it.
+
+    ``measure`` makes levels (n,) of shares by weight (n, m), so that twice the shares are twice the level; ``rule`` is
+    :func:`drf_rule` with this measure; what is ``told`` besides goes into the result.
+    """
     named = as_demands(demands)
     values, names = named.values, (named.users, named.resources)
     n, m = values.shape
@@ -267,14 +295,16 @@ def drf(
     bounds, least, left = as_max_tasks(max_tasks, n, named.users), None, pool
     if min_tasks is not None:
         least, left = as_min_tasks(min_tasks, named, pool, bounds)
+    exact = partial(exact_fill, rule)
     if engine == "plain":
-        tasks, stops = exact_fill(values, raw, pool, bounds, least, floor)
+        tasks, stops = exact(values, raw, pool, bounds, least, floor)
     else:
-        rate = scaled / row_max(share) if raw.ndim == 1 else 1 / row_max(share / scaled)
+        rate = scaled / measure(share) if raw.ndim == 1 else 1 / measure(share / scaled)
         tasks, stops, apart = _risen(values, rate, left, bounds, np.zeros(n) if least is None else least, floor)
         check_apart(apart)
-    more: Any = {"min_tasks": least, "floor": floor, "given_weights": raw, "exact": exact_fill}
-    return Allocation(tasks, values, scaled, pool, bounds, stops, *names, **more)
+    own = None if measure is row_max else measure((share.T / scaled.T).T)
+    told |= {"min_tasks": least, "floor": floor, "given_weights": raw, "exact": exact, "per_task": own}
+    return Allocation(tasks, values, scaled, pool, bounds, stops, *names, mechanism, **told)
 
 
 @takes_instance

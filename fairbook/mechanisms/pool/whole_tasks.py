@@ -188,8 +188,7 @@ def in_whole_tasks(
     tasks = as_running(running, share, bounds, named.users)
     if engine == "plain":
         given = {"weights": scaled, "capacities": pool, "max_tasks": bounds}
-        if running is not None:
-            given["running"] = tasks
+        given |= {} if running is None else {"running": tasks}
         exact = by_rule(rule, demands=values, **given, **reading, near=TIED)
         tasks, stops = np.array(exact[0], dtype=np.float64), np.array(exact[1])
     else:
