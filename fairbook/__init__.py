@@ -17,8 +17,9 @@ from fairbook.errors import (
     MissingDependency as MissingDependency,
     TraceError as TraceError,
 )
+from fairbook.mechanisms.rows import registry as _registry
 
-if TYPE_CHECKING:  # the names of _NAMES, for checkers of types
+if TYPE_CHECKING:  # the names of _HOMES, for checkers of types
     from fairbook import (
         mechanisms as mechanisms,
         metrics as metrics,
@@ -60,28 +61,17 @@ __released__ = "unreleased"
 _ROOMS = ("mechanisms", "metrics", "properties", "sweeps", "traces")
 
 
-#: Public names, by the module that is loaded when one of them is used first.
+#: Public names besides the mechanisms, by the module that is loaded when one of them is used first.
 _NAMES = {
     "exports": "read_export",
     "mechanisms.clusters.online": "VirtualClusterPool",
-    "mechanisms.clusters.virtual_cluster": "virtual_cluster",
-    "mechanisms.credit.cbdrf": "cbdrf",
     "mechanisms.credit.cbdrf_phase": "grant_tasks",
     "mechanisms.credit.cbdrf_run": "CreditRun",
     "mechanisms.credit.credit_rule": "CreditRule",
-    "mechanisms.credit.karma": "karma karma_phase",
+    "mechanisms.credit.karma": "karma_phase",
     "mechanisms.credit.online": "CbDrf Karma",
-    "mechanisms.placing.drfh": "drfh",
-    "mechanisms.placing.gdrf": "gdrf",
-    "mechanisms.placing.mdrf": "mdrf",
-    "mechanisms.placing.per_server_drf": "per_server_drf",
-    "mechanisms.pool.dmfa_srq": "dmfa_srq static_optimum",
-    "mechanisms.pool.drf": "drf drf_by_task",
-    "mechanisms.pool.dynamic_drf": "dynamic_drf",
     "mechanisms.pool.online": "DmfaSrq",
-    "mechanisms.pool.sequential_minmax": "sequential_minmax",
     "mechanisms.tv_drf.run": "TvDrfRun",
-    "mechanisms.tv_drf.tv_drf": "tv_drf",
     "model.allocation": "Allocation",
     "model.clusters": "VirtualClusters",
     "model.dynamic": "DynamicAllocation",
@@ -89,7 +79,9 @@ _NAMES = {
     "model.instance": "Instance",
     "model.placement": "Placement",
 }
-_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+_HOMES = {row.name: f"mechanisms.{row.module}" for row in _registry.values()} | {
+    name: module for module, names in _NAMES.items() for name in names.split()
+}
 
 __all__ = sorted(["__version__", "FairbookError", "InvalidInput", "MissingDependency", "TraceError", *_ROOMS, *_HOMES])
 

@@ -27,7 +27,15 @@ _SAYS = {
 
 @dataclass(frozen=True)
 class Words:
-    """What a level is, and what holds a user whom no resource stops; by default as in DRF."""
+    """What :meth:`Allocation.explain` calls things; by default as in DRF.
+
+    Attributes
+    ----------
+    measure : str
+        What a level is.
+    own, nothing : str
+        What holds a user whose bottleneck is -1, or -2.
+    """
 
     measure: str = "its share divided by its part of all weights"
     own: str = "its own bound stops it"

@@ -6,12 +6,10 @@ are meant, in fractions; a mechanism gets doubles.
 
 import ast
 import inspect
-from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from random import Random
-from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
@@ -27,83 +25,59 @@ F = Fraction
 DATA = {"weights", "capacities", "max_tasks", "released", "engine", "progress", "placement", "seed", "node_limit"}
 
 
-class Judged(NamedTuple):
-    """A judge, and the values of options, or ways to give data, that it judges."""
-
-    judge: Callable[..., Any]
-    values: Mapping[str, tuple[Any, ...]] = MappingProxyType({})
-
-
-#: Who judges what.
-TABLE: dict[str, Judged] = {
-    "drf": Judged(
-        pool.drf,
-        {
-            "weights": ("equal", "by user", "by resource"),
-            "min_tasks": (None, "some"),
-            "floor": ("counted", "apart"),
-        },
-    ),
-    "drf_by_task": Judged(pool.drf_by_task, {"stuck": ("skip", "stop"), "running": (None, "some")}),
-    "sequential_minmax": Judged(pool.sequential_minmax, {"ties": ("first", "last")}),
-    "dmfa_srq": Judged(pool.dmfa_srq),
-    "dynamic_drf": Judged(pool.dynamic_drf),
-    "static_optimum": Judged(pool.static_optimum),
-    "cbdrf": Judged(
-        credits.cbdrf,
-        {
-            "rho": (F(3, 4), F(1, 3)),
-            "step_up": (F(1, 10), F(1, 3)),
-            "step_down": (F(1, 10), F(2, 5)),
-            "initial_credit": (F(1), F(7, 10)),
-            "credit_cap": ("initial", None, F(13, 10)),
-            "credit_floor": (F(0), F(1, 5)),
-            "held": ("returns", "stays"),
-            "grant": ("scaled", "weighted", "capped"),
-            "penalty": ("step", "graded"),
-            "ratio": ("least", "mean", "dominant"),
-        },
-    ),
-    "karma": Judged(
-        credits.karma, {"alpha": (F(0), F(1, 2), F(2, 3), F(1)), "initial_credit": (None, F(1, 5), "by user")}
-    ),
-    "tv_drf": Judged(
-        periods.tv_drf,
-        {
-            "method": ("heuristic", "lexicographic"),
-            "alone": ("bundles", "whole_bundles", "resources"),
-            "unserved": ("expires", "waits"),
-            "memory": (True, False),
-            "weights": (None, "by user"),
-        },
-    ),
-    "gdrf": Judged(
-        machines.gdrf,
-        {
-            "match": ("nearest", "same", "any"),
-            "least": ("amount", "dominant_share", "shares"),
-            "machine_type": ("share", "amount"),
-            "choice": ("fairness", "fairness_empty_last", "fairness_after", "first"),
-            "queue": ("rounds", "one_by_one"),
-        },
-    ),
-    "drfh": Judged(machines.drfh, {"method": ("best_fit", "first_fit", "fluid")}),
-    "mdrf": Judged(machines.mdrf, {"reading": ("entropy", "type")}),
-    "per_server_drf": Judged(machines.per_server_drf),
-    "virtual_cluster": Judged(
-        clusters.virtual_cluster,
-        {
-            "method": (
-                "relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing", "exact", "spanning",
-            ),
-            "whole": (True, False),
-            "load": ("relative", "free"),
-            "fit": ("least_wanted", "best_fit", "first_fit"),
-            "general": ("greedy", "relaxation", "metagreedy"),
-            "small": (0, 1, 8),
-            "top_up": (False, True),
-        },
-    ),
+#: Where the judge of a mechanism of each kind is, under its name.
+JUDGES = {
+    "pool": pool, "arrivals": pool, "phases": credits, "periods": periods, "machines": machines, "clusters": clusters,
+}  # fmt: skip
+#: Values of the options, or ways to give data, that a judge judges.
+VALUES: dict[str, dict[str, tuple[Any, ...]]] = {
+    "drf": {
+        "weights": ("equal", "by user", "by resource"),
+        "min_tasks": (None, "some"),
+        "floor": ("counted", "apart"),
+    },
+    "drf_by_task": {"stuck": ("skip", "stop"), "running": (None, "some")},
+    "sequential_minmax": {"ties": ("first", "last")},
+    "cbdrf": {
+        "rho": (F(3, 4), F(1, 3)),
+        "step_up": (F(1, 10), F(1, 3)),
+        "step_down": (F(1, 10), F(2, 5)),
+        "initial_credit": (F(1), F(7, 10)),
+        "credit_cap": ("initial", None, F(13, 10)),
+        "credit_floor": (F(0), F(1, 5)),
+        "held": ("returns", "stays"),
+        "grant": ("scaled", "weighted", "capped"),
+        "penalty": ("step", "graded"),
+        "ratio": ("least", "mean", "dominant"),
+    },
+    "karma": {"alpha": (F(0), F(1, 2), F(2, 3), F(1)), "initial_credit": (None, F(1, 5), "by user")},
+    "tv_drf": {
+        "method": ("heuristic", "lexicographic"),
+        "alone": ("bundles", "whole_bundles", "resources"),
+        "unserved": ("expires", "waits"),
+        "memory": (True, False),
+        "weights": (None, "by user"),
+    },
+    "gdrf": {
+        "match": ("nearest", "same", "any"),
+        "least": ("amount", "dominant_share", "shares"),
+        "machine_type": ("share", "amount"),
+        "choice": ("fairness", "fairness_empty_last", "fairness_after", "first"),
+        "queue": ("rounds", "one_by_one"),
+    },
+    "drfh": {"method": ("best_fit", "first_fit", "fluid")},
+    "mdrf": {"reading": ("entropy", "type")},
+    "virtual_cluster": {
+        "method": (
+            "relaxation", "greedy", "mixed_knapsack", "metagreedy", "vector_packing", "exact", "spanning",
+        ),
+        "whole": (True, False),
+        "load": ("relative", "free"),
+        "fit": ("least_wanted", "best_fit", "first_fit"),
+        "general": ("greedy", "relaxation", "metagreedy"),
+        "small": (0, 1, 8),
+        "top_up": (False, True),
+    },
 }  # fmt: skip
 #: Where an option counts.
 WHERE: dict[str, dict[str, Any]] = {
@@ -113,8 +87,8 @@ WHERE: dict[str, dict[str, Any]] = {
 }
 CASES = [
     (name, option, value)
-    for name, row in TABLE.items()
-    for option, values in (row.values or {"": ("",)}).items()
+    for name in registry
+    for option, values in VALUES.get(name, {"": ("",)}).items()
     for value in values
 ]
 
@@ -127,13 +101,9 @@ UNITS = (F(1), F(1, 10), F(1, 100), F(1, 3), F(10**9, 2**30))
 def numbers(rng: Random, least: int, most: int, *shape: int, units: Any = None) -> Any:
     """Draw an array of multiples, the last axis with a unit for each place."""
     each = units or rng.choices(UNITS, k=shape[-1])
-
-    def rows(lengths: tuple[int, ...]) -> Any:
-        if len(lengths) == 1:
-            return [unit * rng.randint(least, most) for unit in each]
-        return [rows(lengths[1:]) for _ in range(lengths[0])]
-
-    return rows(shape)
+    if len(shape) == 1:
+        return [unit * rng.randint(least, most) for unit in each]
+    return [numbers(rng, least, most, *shape[1:], units=each) for _ in range(shape[0])]
 
 
 def some_of_each(demands: Any) -> Any:
@@ -278,7 +248,7 @@ def check(found: Any, expected: dict[str, Any]) -> None:
 def drawn(name: str, option: str, value: Any, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Draw what a mechanism is given, and what its judge is: machines one by one, and lots in place of a seed."""
     rng, takes = Random(f"{name} {option} {value} {seed}"), registry[name].takes
-    options = {one: rng.choice(values) for one, values in TABLE[name].values.items()} | WHERE.get(option, {})
+    options = {one: rng.choice(values) for one, values in VALUES.get(name, {}).items()} | WHERE.get(option, {})
     options |= {option: value} if option else {}
     given = DRAWN[registry[name].kind](rng, options)
     given = {key: one for key, one in (given | options).items() if key in takes}
@@ -296,7 +266,7 @@ def agree(name: str, option: str, value: Any, engines: tuple[str, ...]) -> None:
     """Hold a mechanism against its judge on twenty instances."""
     for seed in range(20):
         given, judged = drawn(name, option, value, seed)
-        expected = TABLE[name].judge(**judged)
+        expected = getattr(JUDGES[registry[name].kind], name)(**judged)
         asked = {key: doubles(one) for key, one in given.items()} | (
             {"placement": True} if "placement" in expected else {}
         )
@@ -373,16 +343,15 @@ def options_of(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", registry)
 def test_every_value_has_a_judge_and_every_judge_a_value(name: str) -> None:
-    options, row = options_of(name), TABLE[name]
-    assert set(options) <= set(row.values)
-    assert set(row.values) <= set(registry[name].takes)
+    options, judged = options_of(name), VALUES.get(name, {})
+    assert set(options) <= set(judged)
+    assert set(judged) <= set(registry[name].takes)
     for option, values in options.items():
-        assert values is None or set(values) == set(row.values[option]), option
-    assert {option: one.values for option, one in registry[name].readings.items()}.items() <= row.values.items()
+        assert values is None or set(values) == set(judged[option]), option
+    assert {option: one.values for option, one in registry[name].readings.items()}.items() <= judged.items()
 
 
 def test_judges_share_nothing_with_what_they_judge() -> None:
-    assert set(TABLE) == set(registry)
     for path in Path(pool.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf8"))):
             names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
