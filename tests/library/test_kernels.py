@@ -38,6 +38,7 @@ def dmfa_srq(rng: Rng, n: int, m: int) -> list[Any]:
     asked, pool = demands(rng, n, 4 * m), fb.DmfaSrq(4 * m)  # up to 8 resources in tuples, beyond in arrays
     levels = [pool.arrive(i, row, 1.0 + i % 3) for i, row in enumerate(asked)]
     pool.depart(0, "stays")
+    pool.depart(n - 1)
     return [fb.dmfa_srq(asked, weights=10 ** rng.uniform(-3, 3, n)), *levels, pool]
 
 

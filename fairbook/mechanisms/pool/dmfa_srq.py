@@ -187,6 +187,49 @@ def _run(demands: Any, weights: Any, levels: Any, binding: Any) -> None:
         levels[k] = level[top]
 
 
+@kernel()
+def restack(levels: Any, need: Any, slack: Any, sizes: Any) -> int:
+    """Let users who hold ``levels``, in order of arrival, give back what is overdrawn, and then the lowest rise.
+
+    Falling levels are in the order in which :func:`lower_highest` goes through them. Levels, and needs for a level of
+    one, become those of the groups on the stack, beside their sizes; returns the number of groups. Cost O(n m).
+    """
+    n, m = need.shape
+    lowered, rate, top = np.inf, np.zeros(m), -1
+    for i in range(n):
+        floor, drop = levels[i + 1] if i + 1 < n else 0.0, -1.0
+        for j in range(m):
+            rate[j] += need[i, j]
+            if slack[j] < 0.0:
+                drop = max(drop, -slack[j] / rate[j] if rate[j] > 0.0 else levels[i])
+        if drop < 0.0:
+            break
+        lowered = max(levels[i] - drop, floor)
+        for j in range(m):
+            slack[j] += rate[j] * (levels[i] - lowered)
+        if lowered > floor:
+            break
+    for j in range(m):
+        slack[j] = max(slack[j], 0.0)
+    for i in range(n):
+        level = min(levels[i], lowered)
+        if top < 0 or levels[top] != level:
+            top += 1
+            levels[top] = level
+            for j in range(m):
+                need[top, j] = need[i, j]
+        else:
+            for j in range(m):
+                need[top, j] += need[i, j]
+        sizes[top] += 1
+    last = top
+    if top >= 0:
+        top, _ = _rise(top, levels, need, slack)
+        for g in range(top + 1, last + 1):
+            sizes[top] += sizes[g]
+    return top + 1
+
+
 def checked_arrivals(demands: Any, weights: Any) -> tuple[Named, FloatArray]:
     """Check demands (n, m) and amounts that users bring (n,), in order of arrival."""
     named = as_demands(demands)

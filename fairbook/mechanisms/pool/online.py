@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from fairbook.errors import InvalidInput
 from fairbook.mechanisms.pool.dmfa_srq import (
     Contribution,
     _rise,
-    lower_highest,
+    restack,
 )
 from fairbook.model.allocation import Allocation, used_up
 from fairbook.model.inputs import (
@@ -38,7 +39,7 @@ class DmfaSrq:
 
     Notes
     -----
-    :meth:`arrive` costs O(m) amortised over a run, :meth:`depart` O(n (m + log n)), in plain Python.
+    :meth:`arrive` costs O(m) amortised over a run, in plain Python, :meth:`depart` O(n m).
     Departures are ours, not the paper's.
     With ``contribution="stays"`` all four theorems survive. With ``contribution="leaves"`` allocations must be
     able to shrink: irrevocability is lost, and with it strategy-proofness; the chapter gives proof and witness.
@@ -59,7 +60,8 @@ class DmfaSrq:
     def __init__(self, resources: int | Sequence[str]) -> None:
         number, given = names_or_number(resources, "resources")
         self.resources: tuple[Hashable, ...] = labels_or_positions(given, number)
-        self._users: dict[Hashable, tuple[list[float], float]] = {}  # demand and weight, in order of arrival
+        self._users: dict[Hashable, None] = {}  # in order of arrival
+        self._given = array("d")  # demand and weight of one after the other
         self._level: list[float] = []  # of each group on the stack
         self._rate: list[list[float]] = []
         self._size: list[int] = []
@@ -80,7 +82,7 @@ class DmfaSrq:
     @property
     def capacity(self) -> float:
         """Amount of every resource in the pool. Cost O(n)."""
-        return math.fsum(self._weights) + self._left_behind
+        return math.fsum(self._given[len(self.resources) :: len(self.resources) + 1]) + self._left_behind
 
     @property
     def level(self) -> float:
@@ -96,11 +98,11 @@ class DmfaSrq:
 
     @property
     def _demands(self) -> FloatArray:
-        return np.array([need for need, _ in self._users.values()]).reshape(-1, len(self.resources))
+        return np.array(self._given).reshape(-1, len(self.resources) + 1)[:, :-1].copy()
 
     @property
     def _weights(self) -> FloatArray:
-        return np.array([weight for _, weight in self._users.values()])
+        return np.array(self._given[len(self.resources) :: len(self.resources) + 1])
 
     @property
     def tasks(self) -> FloatArray:
@@ -134,7 +136,8 @@ class DmfaSrq:
         check_demands(row, "demand")
         amount = as_positive(weight, "weight")
         check_newcomer(user, self._users)
-        self._users[user] = row.tolist(), amount
+        self._users[user] = None
+        self._given.extend([*row.tolist(), amount])
         self._slack = [x + amount for x in self._slack]
         self._push(0.0, row.tolist(), amount)
         return self._raise_lowest()
@@ -153,28 +156,25 @@ class DmfaSrq:
 
         Notes
         -----
-        Cost O(n (m + log n)), in plain Python.
+        Cost O(n m).
         """
         check_choice(contribution, "contribution", Contribution)
-        i = position(user, self.users)
-        levels = dict(enumerate(np.delete(self.levels, i).tolist()))
-        _, amount = self._users.pop(self.users[i])
+        i, step = position(user, self.users), len(self.resources) + 1
+        levels = np.delete(self.levels, i)
+        del self._users[self.users[i]]
         if contribution == "stays":
-            self._left_behind += amount
-        demands, weights, capacity = self._demands, self._weights, self.capacity
-        need = demands * (weights / row_max(demands))[:, None]
-        slack = capacity - np.array([*levels.values()]) @ need  # anew, for a difference would keep rounding errors
+            self._left_behind += self._given[i * step + step - 1]
+        del self._given[i * step : (i + 1) * step]
+        demands, capacity = self._demands, self.capacity
+        need = demands * (self._weights / row_max(demands))[:, None]
+        slack = capacity - levels @ need  # anew, for a difference would keep rounding errors
         slack[np.abs(slack) < 1e-14 * capacity] = 0.0
         if contribution == "stays":  # then only rounding can be below zero, and nobody is to lose for that
             np.maximum(slack, 0.0, out=slack)
+        sizes = np.zeros(len(self), np.int64)
+        groups = restack(levels, need, slack, sizes)
         self._slack = slack.tolist()
-        lower_highest(levels, need.tolist(), self._slack)
-        self._slack = [max(x, 0.0) for x in self._slack]
-        self._level, self._rate, self._size = [], [], []
-        for level, row, weight in zip(levels.values(), demands.tolist(), weights.tolist(), strict=True):
-            self._push(level, row, weight)
-        if levels:
-            self._raise_lowest()
+        self._level, self._rate, self._size = (one[:groups].tolist() for one in (levels, need, sizes))
 
     def _push(self, level: float, need: list[float], weight: float) -> None:
         """Put a user on the stack, into the group on top where that has its level."""
