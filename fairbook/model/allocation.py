@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairbook.model.inputs import FITS, IDLE, NOTHING, OWN, RTOL, FloatArray, Names, as_tolerance
+from fairbook.model.inputs import FITS, IDLE, NOTHING, OWN, RTOL, FloatArray, Names, as_tolerance, row_max
 from fairbook.model.result import Result, called, labelled, unsound, use_columns
 
 __all__ = ["Allocation", "Words", "used_up"]
@@ -132,7 +132,7 @@ class Allocation(Result):
     @cached_property
     def dominant_shares(self) -> FloatArray:
         """Largest share of each user over the resources, shape (n,), without weights."""
-        return self.tasks * (self.demands / self.capacities).max(axis=1)
+        return self.tasks * row_max(self.demands, self.capacities)
 
     @cached_property
     def levels(self) -> FloatArray:
@@ -143,7 +143,7 @@ class Allocation(Result):
         if self.per_task is not None:
             return tasks * self.per_task
         weights = self.weights if self.weights.ndim == 2 else self.weights[:, None]
-        return tasks * (self.demands / self.capacities / weights).max(axis=1)
+        return tasks * row_max(self.demands / self.capacities / weights)
 
     @property
     def _above(self) -> FloatArray:

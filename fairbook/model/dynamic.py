@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairbook.kernels import kernel
 from fairbook.model.allocation import Allocation, used_up
 from fairbook.model.exact import by_rule
-from fairbook.model.inputs import RTOL, FloatArray, Names, as_tolerance, as_whole
+from fairbook.model.inputs import RTOL, FloatArray, Names, as_tolerance, as_whole, row_max
 from fairbook.model.result import Result, called, labelled, unsound, use_columns
 
 __all__ = ["DynamicAllocation"]
@@ -112,7 +112,7 @@ class DynamicAllocation(Result):
     @property
     def tasks(self) -> FloatArray:
         """Tasks after the last arrival, shape (n,); ``tasks @ demands`` is the resource in use. Cost O(n m)."""
-        return self.shares_at() / self.demands.max(axis=1)
+        return self.shares_at() / row_max(self.demands)
 
     @property
     def capacities(self) -> FloatArray:

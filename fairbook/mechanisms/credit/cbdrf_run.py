@@ -23,6 +23,7 @@ from fairbook.model.inputs import (
     FloatArray,
     Names,
     as_tolerance,
+    row_max,
 )
 from fairbook.model.phased import PhasedRun
 from fairbook.model.result import called, unsound
@@ -183,7 +184,7 @@ def stopping(tasks: FloatArray, share: FloatArray, weights: FloatArray, rtol: fl
     ``rtol`` of what those whom it stops have of it, so that their levels are right to ``rtol``, however light they are.
     """
     taken = tasks[:, :, None] * share
-    level = (tasks * share.max(axis=2) / weights)[:, :, None]
+    level = (tasks * row_max(share) / weights)[:, :, None]
     highest = np.where(share > 0, level, 0).max(axis=1, keepdims=True)
     stops: Mask = (share > 0) & (level >= highest * (1 - rtol))
     theirs = np.where(stops, taken, 0).sum(axis=1, keepdims=True)
@@ -219,7 +220,7 @@ def grant_faults(
     else:
         weights = np.where((psi == 0) | (grant == "capped"), 1, psi / psi.max(axis=1, initial=5e-324, keepdims=True))
         full, free, by_credit = stopping(tasks, share, weights, rtol), nothing, capped | nothing
-        alone = np.maximum(present.sum(axis=1, keepdims=True), 1) * np.where(able, share.max(axis=2), 1)
+        alone = np.maximum(present.sum(axis=1, keepdims=True), 1) * np.where(able, row_max(share), 1)
         right = np.where(capped, psi / alone, 0)
     stops_it = np.where(blocked[:, :, None], needs & ~there, full & ~nothing[:, :, None])
     named = np.clip(stops, 0, share.shape[2] - 1)

@@ -369,7 +369,10 @@ def static_optimum(demands: Any, *, weights: Any, engine: Engine = "fast") -> Dy
         levels, binding = _told(by_rule(static_optimum_rule, demands=named.values, weights=amounts))
     else:
         need = (named.values * (amounts / row_max(named.values))[:, None]).cumsum(axis=0)  # for a level of one
-        levels, binding = amounts.cumsum() / row_max(need), need.argmax(axis=1).astype(np.int32)
+        highest, binding = row_max(need), np.zeros(len(need), np.int32)
+        for j in range(need.shape[1] - 1, -1, -1):  # the first of several, column by column
+            binding[need[:, j] == highest] = j
+        levels = amounts.cumsum() / highest
     return DynamicAllocation(
         levels,
         binding,
