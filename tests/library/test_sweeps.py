@@ -1,6 +1,8 @@
 """Sweeps: the same results wherever they are computed; what is stored is kept where an interruption ends the rest."""
 
 import os
+import pickle
+import signal
 import sys
 import time
 from functools import partial
@@ -8,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import joblib
+import numpy as np
 import pandas as pd
 import pytest
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 
+import fairbook as fb
 from book import __main__ as laboratory
 from book.common import results
 from book.gdrf import studies as gdrf
@@ -33,6 +38,48 @@ def test_processes_compute_the_same() -> None:
     for workers in (1, 2):
         with pytest.raises(ZeroDivisionError):
             sweep(partial(divmod, 1), [1, 0, 2], workers=workers)
+
+
+def dominant(job: int) -> Any:
+    return fb.drf(np.random.default_rng(job).random((5, 2))).tasks
+
+
+def test_all_backends_give_the_same_bytes(tmp_path: Path) -> None:
+    found = []
+    for backend in ("loky", "threading", None):
+        kept = tmp_path / str(backend)
+        with joblib.parallel_config(backend or "loky", n_jobs=2 if backend else 1):
+            results = sweep(dominant, range(12), keep=kept)
+        found.append((pickle.dumps(results), {path.name: path.read_bytes() for path in kept.iterdir()}))
+        assert len(found[0][1]) == 12
+    assert found.count(found[0]) == 3
+
+
+def mortal(folder: Path, job: int) -> int:
+    """Write down that a job was begun; the seventh, the first time, ends its process when three have ended."""
+    begun = folder / f"{job}-{os.getpid()}"
+    killed = job == 6 and not list(folder.glob("6-*"))
+    begun.touch()
+    while killed:
+        if len(list((folder / "kept").glob("*.pickle"))) >= 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(0.01)
+    return job * job
+
+
+def test_a_killed_worker_loses_nothing_that_was_finished(tmp_path: Path) -> None:
+    call, jobs, kept = partial(mortal, tmp_path), range(12), tmp_path / "kept"
+    with pytest.raises(TerminatedWorkerError):
+        sweep(call, jobs, workers=2, keep=kept)
+    before = len(list(kept.glob("*.pickle")))
+    assert 3 <= before < 12
+    begun = len(list(tmp_path.glob("*-*")))
+    assert sweep(call, jobs, workers=1, keep=kept) == [job * job for job in jobs]
+    assert len(list(tmp_path.glob("*-*"))) - begun == 12 - before
+    assert sweep(call, jobs, workers=1, keep=str(kept)) == [job * job for job in jobs]
+    assert len(list(tmp_path.glob("*-*"))) - begun == 12 - before
+    with pytest.raises(InvalidInput, match=r"^call must be importable by name"):
+        sweep(lambda job: job, jobs, keep=kept)
 
 
 def test_bar_and_processes_are_extras(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
