@@ -20,7 +20,7 @@ MAY: dict[str, set[str]] = {
     "metrics": {"errors", "model"},
     "properties": {"errors", "mechanisms", "metrics", "model"},
     "traces": {"errors", "model"},
-    "sweeps": {"errors", "model", "progress"},
+    "sweeps": {"errors", "files", "model", "progress"},
     "cli": {"errors", "exports", "files", "mechanisms", "metrics", "model", "progress"},
     "__main__": {"cli"},
 }
