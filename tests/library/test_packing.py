@@ -1,6 +1,7 @@
 """Packing of sizes into bins: every search against all assignments, floats that fill to the brim, limits."""
 
 import itertools
+import tracemalloc
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import given, strategies as st
 import fairbook as fb
 from book.common.packing import packs as try_all
 from fairbook import kernels
+from fairbook.errors import InvalidInput
 from fairbook.mechanisms.clusters import packing
 from fairbook.mechanisms.clusters.largest_fraction import Packer, _fractions_between
 from fairbook.mechanisms.clusters.packing import Packing, pack
@@ -301,3 +303,18 @@ def test_subsets_of_many_items_without_a_compiler() -> None:
     status, bins, _ = packing.all_subsets.py_func(sizes, room)
     assert status == 1
     assert np.bincount(bins, sizes).tolist() == [12, 11]
+
+
+def test_many_bins_take_little_memory_and_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes, room = np.array([6, 6, 6]), np.array([1] * 10_000 + [10, 10])
+    pack(sizes, room[-100:], 100_000)
+    tracemalloc.start()
+    found = pack(sizes, room, 100_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.bins is None
+    assert found.settled
+    assert peak < 1.1 * 8 * packing._WORDS
+    monkeypatch.setattr("fairbook.mechanisms.clusters.largest_fraction.pack", lambda *_: [0] * 2**60)
+    with pytest.raises(InvalidInput, match=r"^max_vms must be few enough for the memory that there is, got '3 users"):
+        fb.virtual_cluster([6, 6, 6], 0.5, [9, 9])

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbook.errors import InvalidInput
 from fairbook.mechanisms.clusters.packing import Packing, pack
 from fairbook.model.clusters import IntArray
 from fairbook.model.inputs import WHOLE
@@ -66,7 +67,11 @@ class Packer:
         self.each, self.left, self.seed, self.nodes = node_limit // _QUESTIONS, node_limit, seed, 0
 
     def pack(self, sizes: NDArray[Any], capacities: NDArray[Any]) -> Packing:
-        packing = pack(sizes, capacities, min(self.each, self.left), self.seed)
+        try:
+            packing = pack(sizes, capacities, min(self.each, self.left), self.seed)
+        except MemoryError:
+            size = f"{len(sizes)} users on {len(capacities)} clusters"
+            raise InvalidInput("max_vms", "must be few enough for the memory that there is", size) from None
         self.left -= packing.nodes
         self.nodes += packing.nodes
         return packing

@@ -36,6 +36,7 @@ LISTS = tuple(
 _FITS = ("first", "best", "fill")
 _FIRST, _, _FILL = range(len(_FITS))
 _MEMORY = 1 << 16  # states that the complete search remembers; a later one overwrites
+_WORDS = 1 << 24  # that these may take, 128 MB: where there are more than 255 bins they are fewer
 _REST = 3  # bins left to the complete search after random fills
 _TRIES_PER_BIN = 400  # nodes of one subset search
 _AFTER_FILLS = np.int64(5000)  # nodes of the complete search after one round of random fills
@@ -190,7 +191,7 @@ def complete_search(sizes: Any, free: Any, limit: int, seen: Any, bits: Any, sta
     after = np.zeros(n + 1, sizes.dtype)
     for i in range(n - 1, -1, -1):
         after[i] = after[i + 1] + sizes[i]
-    choice = np.empty((n, H), np.int32)
+    choice = np.empty((min(n, limit), H), np.int32)  # each item that is reached is a node
     choices, at = np.zeros(n, np.int64), np.zeros(n, np.int64)
     rising = np.argsort(free, kind="mergesort")  # bins by room, then number
     state = np.empty(H + 1, np.uint64)
@@ -420,7 +421,9 @@ def pack(sizes: NDArray[Any], capacities: NDArray[Any], node_limit: int = 0, see
     Notes
     -----
     Cost O((n + H) log(n + H)) a list, and for best fit O(n H); O(H) a node of the complete search, O(log n) of
-    the random fills, O(n) a subset; 4 n H bytes for the complete search. Whether bins hold all items is NP-complete.
+    the random fills, O(n) a subset. Memory O(n + H), and for the complete search O(H) an item that it reaches, which
+    are fewer the more bins there are, and O(H) a state that it remembers: at 10^7 nodes 200 MB at most. Whether bins
+    hold all items is NP-complete.
     """
     order = np.argsort(-sizes, kind="stable")
     if len(sizes) and (sizes.sum() > _room(capacities).sum() or sizes[order[0]] > _room(capacities).max()):
@@ -431,19 +434,23 @@ def pack(sizes: NDArray[Any], capacities: NDArray[Any], node_limit: int = 0, see
             return Packing(bins, True, 0)
     if node_limit == 0:
         return Packing(None, False, 0)
-    falling, seen, total = np.ascontiguousarray(sizes[order]), np.zeros(_MEMORY, np.uint64), 0
-    states = np.empty((_MEMORY, len(capacities) + 1), np.uint64)  # only what is written to takes memory
+    falling, total = np.ascontiguousarray(sizes[order]), 0
+
+    def remembering(bins: int) -> Any:
+        kept = max(1, min(_MEMORY, _WORDS // (bins + 1)))
+        return np.zeros(kept, np.uint64), np.empty((kept, bins + 1), np.uint64)  # only what is written takes memory
 
     def complete(limit: int) -> Any:
         limit = limit * 8 // max(8, len(capacities))  # a node costs more where there are many bins
-        room = _room(capacities)
+        (seen, states), room = remembering(len(capacities)), _room(capacities)
         return complete_search(falling, room, limit, seen, room.view(np.int64), states)
 
     searches: list[Callable[[int], Any]] = [lambda left: complete(min(left, _SHORT))]
     if len(sizes) <= _FEW and node_limit - _SHORT >= 1 << len(sizes):
         searches += [lambda left: all_subsets(falling, _room(capacities))]
     else:
-        searches += [lambda left: random_fills(falling, _room(capacities), left // 2, seen, states, seed), complete]
+        few = remembering(_REST)
+        searches += [lambda left: random_fills(falling, _room(capacities), left // 2, *few, seed), complete]
     for search in searches:
         with np.errstate(over="ignore"):  # of keys, which go round; where nothing is compiled numpy would warn
             status, found, nodes = search(node_limit - total)
