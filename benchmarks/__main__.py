@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.metadata import version
@@ -108,6 +109,18 @@ def _dmfa_srq(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     same = lambda found, *one: bool(np.allclose(found, plain_stack(*one), rtol=1e-9))  # noqa: E731
     what = "`DmfaSrq.arrive`, 10^4 arrivals, against the stack in plain Python, which checks nothing"
     yield against(what, lists, online, plain_stack, 3, runs=7 * scale, at_least=False, same=same)
+
+    def departures(n: int) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
+        for _ in range(7 * scale):
+            (demands, weights), pool = _users(rng, n), fb.DmfaSrq(2)
+            for k, row in enumerate(demands):
+                pool.arrive(k, row, float(weights[k]))
+            stay = np.arange(n) != n // 2
+            yield partial(pool.depart, n // 2), partial(DMFA_SRQ, demands[stay], weights[stay])
+
+    deque((first() for first, _ in departures(10)), maxlen=0)  # compile
+    what = "`DmfaSrq.depart`, 10^4 users, against `dmfa_srq` of those that stay"
+    yield compare(what, departures(10**4), 3, at_least=False)
     what = "the stack in plain Python against `dmfa_srq`, 10^4 arrivals"
     yield against(what, lists, plain_stack, DMFA_SRQ, 5, runs=7 * scale)
 
