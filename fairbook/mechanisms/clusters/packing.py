@@ -422,7 +422,7 @@ def pack(sizes: NDArray[Any], capacities: NDArray[Any], node_limit: int = 0, see
     -----
     Cost O((n + H) log(n + H)) a list, and for best fit O(n H); O(H) a node of the complete search, O(log n) of
     the random fills, O(n) a subset. Memory O(n + H), and for the complete search O(H) an item that it reaches, which
-    are fewer the more bins there are, and O(H) a state that it remembers: at 10^7 nodes 200 MB at most. Whether bins
+    are fewer the more bins there are, and O(H) a state that it remembers, 128 MB of states at most. Whether bins
     hold all items is NP-complete.
     """
     order = np.argsort(-sizes, kind="stable")
