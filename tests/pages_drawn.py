@@ -40,10 +40,6 @@ def thirty() -> fb.DynamicAllocation:
     return fb.dmfa_srq(demands, weights=weights)
 
 
-def three() -> fb.DynamicAllocation:
-    return fb.dmfa_srq([[1, 0.5], [0.5, 1], [0.5, 1]], weights=[3, 3, 6])
-
-
 def two() -> fb.Allocation:
     demands = Frame([[1, 4], [3, 1]], index=["ann", "bob"], columns=["cpu", "memory"])
     return fb.drf(demands, capacities=[9, 18])
@@ -81,7 +77,6 @@ TAKEN: dict[str, Callable[[], Any]] = {
     "dmfa_srq/fig5": by_users,
     "dmfa_srq/gap": lambda: dmfa_study.end_points(by_users()),
     "dmfa_srq/levels": thirty,
-    "dmfa_srq/water": three,
     "foundations/pools": lambda: groundwork.shares({"DRF": two(), "again": two()}),
     "foundations/plane": lambda: groundwork.plane(two()),
     "foundations/course": lambda: groundwork.course(two()),
@@ -97,7 +92,6 @@ TAKEN: dict[str, Callable[[], Any]] = {
     "virtual_cluster/gains": lambda: stored("virtual_cluster/curves"),
     "virtual_cluster/packing": lambda: vc_study.packing(methods=("relaxation", "exact")),
 }
-MORE: dict[str, dict[str, Any]] = {"dmfa_srq/water": {"steps": [1, 2, 3], "resource": 1}}
 DRAWINGS = [f"{paper}/{name}" for paper, module in MODULES.items() for name in module.__all__]
 each = pytest.mark.parametrize("name", DRAWINGS)
 
@@ -109,7 +103,7 @@ def taken(name: str) -> Any:
 
 def draw(name: str) -> style.Svg:
     paper, function = name.split("/")
-    shown: style.Svg = getattr(MODULES[paper], function)(taken(name), **MORE.get(name, {}))
+    shown: style.Svg = getattr(MODULES[paper], function)(taken(name))
     return shown
 
 

@@ -1,7 +1,5 @@
 """Drawings for the DMFA-SRQ chapter: each takes a frame of :mod:`book.dmfa_srq.studies` or an allocation."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
@@ -20,7 +18,7 @@ from book.common.style import (
 )
 from fairbook.model.dynamic import DynamicAllocation
 
-__all__ = ["fig1", "fig2", "fig3", "fig5", "gap", "levels", "water"]
+__all__ = ["fig1", "fig2", "fig3", "fig5", "gap", "levels"]
 
 _LOOK = {"dynamic": LOOKS["dmfa_srq"], "static": LOOKS["static"]}
 _USERS = (COLOURS["blue"], COLOURS["orange"], COLOURS["green"])
@@ -194,36 +192,3 @@ def levels(run: DynamicAllocation) -> Svg:
         )
     panel.set(xlabel="arrival $k$", ylabel="level $x_i^k/w_i$")
     return with_legend(figure, [panel], 1)
-
-
-@drawing
-def water(run: DynamicAllocation, steps: Sequence[int], resource: int) -> Svg:
-    """Draw the pool as water in columns after some arrivals.
-
-    Each column is a user: its width is what the user takes of the resource per unit of level, its height the level,
-    so the area is the resource in use. The dashed line is the lowest level; capacity is an area too and is named above
-    the panel.
-    """
-    figure, panels = axes(len(steps), width=5.0, height=5.4, share_x=True, share_y=True)
-    rate = run.demands[:, resource] * run.weights / run.demands.max(axis=1)
-    for panel, k in zip(panels, steps, strict=True):
-        left = np.concatenate([[0.0], np.cumsum(rate[: k - 1])])
-        heights = run.levels_at(k)
-        lowest = heights <= heights.min() * (1 + 1e-9)
-        colours = np.where(lowest, COLOURS["blue"], COLOURS["sky"])
-        panel.bar(left, heights, width=rate[:k], align="edge", color=colours, edgecolor="white", linewidth=1)
-        bottom = float(heights.min())
-        panel.axhline(bottom, color=COLOURS["black"], linestyle="--", linewidth=1, label="lowest level $M^k$")
-        for i in range(k):
-            panel.annotate(
-                str(i + 1),
-                (left[i] + rate[i] / 2, 0),
-                xytext=(0, 3),
-                textcoords="offset points",
-                ha="center",
-                color="white" if lowest[i] else "black",
-            )
-        note(panel, f"after arrival {k}: use {float(rate[:k] @ heights):.3g} of {run.weights[:k].sum():.3g}")
-    panels[-1].set_xlabel("taken per unit of level")
-    panels[len(panels) // 2].set_ylabel("level $x_i^k/w_i$")
-    return with_legend(figure, panels[:1], 1)
