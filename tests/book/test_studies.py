@@ -368,3 +368,12 @@ def test_readings_cover_all_combinations_and_contain_the_curves() -> None:
     rows = frame[(frame[names] == pd.Series(how)).all(axis=1)].set_index("measure")
     for measure in study.MEASURES:
         assert rows.loc[measure, "dynamic"] == direct.loc[("dynamic", measure), "mean"]
+
+
+def test_halves_of_the_trace_differ_by_as_much_as_the_page_says() -> None:
+    half = results.load("dmfa_srq/halves").query("files != 'all'").set_index("files")
+    apart = half.max() / half.min() - 1
+    assert apart[["cpu", "memory"]].max() < 0.2
+    assert apart[["min_level", "sum_shares", "used_cpu", "used_memory"]].max() < 0.05
+    counted = results.load("dmfa_srq/halves").set_index("files")["tasks"]
+    assert counted["even"] + counted["odd"] > counted["all"] > counted[["even", "odd", "first", "last"]].max()
