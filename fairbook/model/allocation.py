@@ -27,7 +27,7 @@ _SAYS = {
 
 @dataclass(frozen=True)
 class Words:
-    """What :meth:`Allocation.explain` calls things; by default as in DRF.
+    """What ``Allocation.explain`` calls things; by default as in DRF.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Allocation(Result):
     per_task : ndarray, shape (n,), or None
         The level of one task; None: its dominant share divided by the weight.
     words : Words
-        What the level is, and what the bottlenecks -1 and -2 mean, as :meth:`explain` says it.
+        What the level is, and what the bottlenecks -1 and -2 mean, as ``explain`` says it.
     """
 
     arrays: ClassVar[dict[str, str]] = {
