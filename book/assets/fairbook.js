@@ -121,7 +121,7 @@
       if (rows.some((row) => [...row.cells].some((cell) => cell.colSpan > 1))) continue;
       for (let k = 0; k < (body[0]?.cells.length ?? 0); k++) {
         const words = body.map((row) => squeezed(row.cells[k])).filter(Boolean);
-        if (words.length && words.every((word) => /^[-\u2212+]?[\d.,/ \u00a0]+ ?%?$|^-$/.test(word)))
+        if (words.length && words.every((word) => /^[-\u2212+]?[\d.,/ \u00a0\u00b1]+(?:e-?\d+)? ?%?$|^-$/.test(word)))
           for (const row of rows) row.cells[k]?.classList.add("number");
       }
       for (const cell of table.querySelectorAll("tbody td")) {
