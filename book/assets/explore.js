@@ -62,9 +62,9 @@
         `${bar(name, size, 0, equal)}</th><td>${size}</td>${costs.map((one, k) => `<td>${one}${bar(name, one, k + 1)}</td>`).join("")}</tr>`).join("") + "</tbody></table>";
   }
 
-  /* Lines over the values of the last control, as far as the reader has been, and a point on each where it stands. */
-  function curve({ title, unit, lines }, users, width, at, names, [least, most]) {
-    const all = lines.flatMap(([, line]) => line), low = Math.min(0, ...all), high = Math.max(...all, low + 1e-9);
+  /* Lines over the values of the last control, as far as the reader has been, and where it stands; one axis for all settings. */
+  function curve({ title, unit, lines }, all, users, width, at, names, [least, most]) {
+    const low = Math.min(0, ...all), high = Math.max(...all, low + 1e-9);
     const left = 52, from = 12, to = 190, last = names.length - 1, x = (k) => left + 8 + (k / last) * (width - left - 20);
     const y = (value) => (to - ((value - low) / (high - low)) * (to - from)).toFixed(2);
     const parts = ticks(low, high).flatMap((value) => [
@@ -100,6 +100,7 @@
     const find = (what) => form.querySelector(`.explore-${what}`), panels = find("panels"), fields = form.elements;
     const still = matchMedia("(prefers-reduced-motion: reduce)");
     const { at, values: all } = controls.at(-1), been = curves.map(() => [at === all.length - 1 ? at : 0, at]);
+    const heights = curves.flatMap(({ lines }) => lines.flatMap(([, line]) => line));
     let timer = 0, drawn = 0;
 
     function show() {
@@ -116,7 +117,7 @@
       const said = (title) => `<figcaption>${escape(title)}</figcaption>`;
       const which = chosen.slice(0, -1).reduce((sum, one, i) => sum * controls[i].values.length + one, 0), line = curves[which];
       been[which] = been[which]?.map((end, k) => Math[k ? "max" : "min"](end, chosen.at(-1))); // no further: guess, then see
-      const first = line ? `<figure style="width:${room}px">${said(line.title)}${curve(line, users, room, chosen.at(-1), controls.at(-1).values, been[which])}</figure>` : "";
+      const first = line ? `<figure style="width:${room}px">${said(line.title)}${curve(line, heights, users, room, chosen.at(-1), controls.at(-1).values, been[which])}</figure>` : "";
       const need = state.panels.map((one) => 52 + 64 * one.columns.length), per = Math.max(1, Math.min(
         state.panels.length % 3 === 0 ? 3 : 2, state.panels.length, Math.floor((room + 20) / (Math.max(...need, 1) + 20))));
       panels.innerHTML = first + state.panels.map((one) => {

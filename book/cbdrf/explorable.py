@@ -17,4 +17,4 @@ def puzzle() -> Explorable:
         pool = [Column("the pool", [("A", first), ("B", second)], line=1.0)]
         states.append(State([Panel("granted; the line is the pool", pool, 1.1)], said))
     credits = [f"{tenths / 10:g}" for tenths in range(10, -1, -1)]
-    return Explorable("AB", [Control("credit of A, in parts of its first credit", credits, 5)], states)
+    return Explorable("AB", [Control("credit of A, in parts of its first credit", credits)], states)

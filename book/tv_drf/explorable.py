@@ -38,33 +38,45 @@ def accounts(quiet: int = 8, periods: int = 20) -> Explorable:
     return Explorable("AB", controls, states, curves)
 
 
-def lie(steps: int = 16) -> Explorable:
-    """Let user A claim a part of its task today, and see what it runs today and tomorrow."""
-    demands, machine, parts = [[[1], [1]], [[1 / 4], [1]]], [[1]], [[1 / 2], [1 / 2]]
-    claims = [Fraction(k, steps) for k in range(steps + 1)]
-    runs = [
-        tv_drf(demands, [[float(claim), 1 / 4], [2, 1]], machine, parts, method="lexicographic").tasks
-        for claim in claims
-    ]
-    honest = runs[-1][:, 0].sum()
-    gains = [100 * float(run[:, 0].sum() / honest - 1) for run in runs]
-    states = []
-    for claim, run, gain in zip(claims, runs, gains, strict=True):
-        mine, part = run[:, 0], "all" if claim == 1 else claim or "none"
-        words = "The truth." if claim == 1 else f"A's gain: {gain:+.0f} %." if abs(gain) > 0.1 else "No gain."
-        days = [
-            Column(name, [(who, float(run[t, i])) for i, who in enumerate("AB")])
-            for t, name in enumerate(("today", "tomorrow"))
+def lie(steps: int = 16, parts: tuple[int, ...] = (4, 8, 16, 32)) -> Explorable:
+    """Let user A claim a part of its task today, and see what it runs today and tomorrow; then make its tasks smaller.
+
+    These are the instances of prop-tv_drf-unbounded for tasks that expire: tomorrow each task of A is an e-th of the
+    pool, for the numbers e of ``parts``, and all of them together are the half that A owns.
+    """
+    states, curves, claims = [], [], [Fraction(k, steps) for k in range(steps + 1)]
+    top = max(parts) / 2 + 1
+    for e in parts:
+        runs = [
+            tv_drf(
+                [[[1], [1]], [[1 / e], [1]]],
+                [[float(claim), 1 / e], [e / 2, 1]],
+                [[1]],
+                [[1 / 2], [1 / 2]],
+                method="lexicographic",
+            ).tasks
+            for claim in claims
         ]
-        states.append(
-            State(
-                [Panel("tasks run; each of A's tasks tomorrow is a quarter as large", days, 3, "tasks")],
-                f"{words} A claims {part} of its task today and runs {mine[0]:.3g} + {mine[1]:.3g} = "
-                f"{mine.sum():.3g} tasks.",
+        honest = runs[-1]
+        gains = [100 * float(run[:, 0].sum() / honest[:, 0].sum() - 1) for run in runs]
+        curves.append(Curve("A's gain by the tasks that it claims today", "gain (percent)", {"A": gains}))
+        for claim, run, gain in zip(claims, runs, gains, strict=True):
+            mine, part = run[:, 0], "all" if claim == 1 else claim or "none"
+            words = "The truth." if claim == 1 else f"A's gain: {gain:+.0f} %." if abs(gain) > 0.1 else "No gain."
+            days = [
+                Column(day, [(who, float(run[t, i])) for i, who in enumerate("AB")], line=float(honest[t, 0]))
+                for t, day in enumerate(("today", "tomorrow"))
+            ]
+            states.append(
+                State(
+                    [Panel("tasks run; the line is what the truth gives A", days, top, "tasks")],
+                    f"{words} A claims {part} of its task today and runs {mine[0]:.3g} + {mine[1]:.3g} = "
+                    f"{mine.sum():.3g} tasks.",
+                )
             )
-        )
-    curve = Curve("A's gain by the tasks that it claims today", "gain (percent)", {"A": gains})
-    return Explorable("AB", [Control("tasks that A claims today", list(map(str, claims)), steps)], states, [curve])
+    sizes = Control("a task of A tomorrow takes, of the pool", [f"1/{e}" for e in parts])
+    claimed = Control("tasks that A claims today", list(map(str, claims)), steps)
+    return Explorable("AB", [sizes, claimed], states, curves)
 
 
 def puzzle() -> Explorable:
@@ -89,4 +101,4 @@ def puzzle() -> Explorable:
                 f"{' and '.join(waiting)} could use more.",
             )
         )
-    return Explorable("AB", [Control("period", ["1", "2"], 1)], states)
+    return Explorable("AB", [Control("period", ["1", "2"])], states)

@@ -56,8 +56,8 @@ def homes() -> Explorable:
 
 
 def puzzle() -> Explorable:
-    """Let A want one VM and accept no less, and B want two and accept fewer and fewer, of two in all."""
-    states, least = [], [1.0, 0.75, 0.5, 0.25]
+    """Let A want one VM and accept no less, and B want two and insist on more and more of them, of two in all."""
+    states, least = [], [0.25, 0.5, 0.75, 1.0]
     for minimum in least:
         run = virtual_cluster([1, 2], [0, 1 - minimum / 2], [2], method="exact", whole=False)
         parts = [
@@ -72,4 +72,4 @@ def puzzle() -> Explorable:
                 "The pool could give everybody two thirds.",
             )
         )
-    return Explorable("AB", [Control("B accepts", [f"{minimum:g}" for minimum in least])], states)
+    return Explorable("AB", [Control("B insists on", [f"{minimum:g}" for minimum in least])], states)

@@ -74,6 +74,7 @@ def test_every_setting_shows_its_state(name: str, chromium: Chromium, tmp_path: 
 def test_it_is_stepped_drawn_and_kept_in_the_address(chromium: Chromium, tmp_path: Path) -> None:
     """By the keyboard, by a finger along the curve, by a link."""
     made, page = MADE["tv_drf.lie"](), tmp_path / "page.html"
+    claims = len(made.controls[-1].values)
     style = (ROOT / "book" / "assets" / "explore.css").read_text("utf8")
     page.write_text(
         f"<!doctype html><meta charset=utf-8><style>{style}</style><script>{SCRIPT}</script>{made._repr_html_()}",
@@ -85,21 +86,21 @@ def test_it_is_stepped_drawn_and_kept_in_the_address(chromium: Chromium, tmp_pat
     chromium.send("Emulation.setFocusEmulationEnabled", enabled=True)
     chromium.evaluate("document.querySelector('button[name=previous]').focus()")
     press(chromium, "Enter", 13, "\r")
-    assert chromium.evaluate(said) == made.states[-2].said
-    best = max(range(len(made.states)), key=lambda k: made.curves[0].lines["A"][k])
+    assert chromium.evaluate(said) == made.states[claims - 2].said
+    best = max(range(claims), key=lambda k: made.curves[0].lines["A"][k])
     box = chromium.evaluate("(b => [b.x, b.y, b.width])(document.querySelector('svg.curve').getBoundingClientRect())")
     ends = chromium.evaluate("(d => [Number(d.from), Number(d.to)])(document.querySelector('svg.curve').dataset)")
-    x = box[0] + ends[0] + (ends[1] - ends[0]) * best / (len(made.states) - 1)
+    x = box[0] + ends[0] + (ends[1] - ends[0]) * best / (claims - 1)
     for kind, at in (("mousePressed", box[0] + 60), ("mouseMoved", x), ("mouseReleased", x)):
         chromium.send(
             "Input.dispatchMouseEvent", type=kind, x=at, y=box[1] + 60, button="left", buttons=1, clickCount=1
         )
     assert chromium.evaluate(said) == made.states[best].said
-    assert chromium.evaluate("location.hash") == f"#try-1={best}"
-    chromium.evaluate(f"location.hash = '#try-1=3'; {SETTLED}")
-    assert chromium.evaluate(said) == made.states[3].said
+    assert chromium.evaluate("location.hash") == f"#try-1=0.{best}"
+    chromium.evaluate(f"location.hash = '#try-1=1.3'; {SETTLED}")
+    assert chromium.evaluate(said) == made.states[claims + 3].said
     chromium.evaluate("document.querySelector('button[name=play]').click()")  # to the end at once, for stillness
-    assert chromium.evaluate(said) == made.states[-1].said
+    assert chromium.evaluate(said) == made.states[2 * claims - 1].said
     chromium.look()
 
 
