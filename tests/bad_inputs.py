@@ -20,7 +20,6 @@ from tests.bad_values import BAD, SAME
 
 D = [[1.0, 4.0], [3.0, 1.0], [2.0, 2.0]]
 SHARES = [[0.1, 0.4], [0.3, 0.1], [0.2, 0.2]]
-BOUNDED = "a bounded number"
 NAMES = ["ann", "bob", "cyd"]
 MACHINES = [[8.0, 32.0], [32.0, 64.0]]
 

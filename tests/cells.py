@@ -1,6 +1,5 @@
 """Cells of machines that several test modules draw, and how placements are compared."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -55,33 +54,3 @@ def cells(draw: st.DrawFn) -> tuple[Any, Any, Any, Any]:
 def same(placed: Placement, expected: tuple[list[int], list[int]]) -> bool:
     """Tell whether the same tasks went to the same machines in the same order."""
     return placed.placed_user.tolist() == expected[0] and placed.placed_machine.tolist() == expected[1]
-
-
-def scanned(placed: Placement, *, entropy: bool = False) -> list[int]:
-    """Give the machine of each task by a scan of all machines, in doubles, for the users in the order of the placement.
-
-    Least distance of best fit, or least relative entropy; ties go to the lowest number.
-    """
-    cell = placed.cell
-    size, totals, shares = cell.machines[cell.machine_class], cell.totals, cell.shares
-    used, found = np.zeros_like(size), []
-    for i in placed.placed_user.tolist():
-        need = cell.demands[i]
-        room, free = size * (1 + 1e-12) - used, np.maximum(size - used, 0)
-        fits, some = (room >= need).all(axis=1), np.where(free > 0, free, room)  # to divide by
-        lead = (some > 0).argmax(axis=1) if entropy else np.full(len(size), (need > 0).argmax())
-        first = 0 if entropy else lead[0]
-        key, ahead = np.zeros(len(size)), some[np.arange(len(size)), lead]
-        ahead[ahead <= 0] = 1  # it does not fit there
-        unit = [totals[first] / total if total else 0.0 for total in totals]
-        if entropy:
-            whole = sum((free[:, r] / ahead * one for r, one in enumerate(unit)), key)
-            for r in np.flatnonzero(need):
-                mix = np.maximum(some[:, r] / ahead * unit[r], 0) / np.where(whole > 0, whole, 1)
-                key = key - (shares[i] / shares[i].sum())[r] * np.array([math.log(q) if q else -math.inf for q in mix])
-        else:
-            for r, one in enumerate(unit):
-                key = key + abs(need[r] / need[first] - free[:, r] / ahead) * one
-        found.append(int(np.where(fits, key, np.inf).argmin()))
-        used[found[-1]] += need
-    return found

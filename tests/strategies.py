@@ -15,8 +15,6 @@ from fairbook.model.exact import as_fractions
 REPEATABLE = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 FEW = settings(REPEATABLE, max_examples=20)
 
-SIZES = st.integers(min_value=1, max_value=7)
-
 
 class Instance(NamedTuple):
     """Demands (n, m), weights (n,), capacities (m,), bounds (n,) with None for no bound; all exact."""

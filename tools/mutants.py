@@ -49,7 +49,7 @@ SEED, EACH, ALL = 2026, 20, 400
 LONG = 1.5  # seconds of processor time, for a test with plain kernels
 MARKS = "not book and not browser and not slow and not traces"
 #: Files of tests that judge mechanisms.
-JUDGES = """filling as_written drf dmfa_srq cbdrf karma tv_drf sequential_minmax placement clusters packing
+JUDGES = """filling drf dmfa_srq cbdrf karma tv_drf sequential_minmax placement clusters packing
     virtual_cluster virtual_cluster_pool matrix certificates online stateful protocol properties_cbdrf
     properties_tv_drf properties_gdrf properties_virtual_cluster kernels judges"""
 

@@ -15,9 +15,6 @@ from fairbook.mechanisms.credit.cbdrf import cbdrf
 from fairbook.mechanisms.credit.cbdrf_phase import grant_tasks_rule
 from fairbook.mechanisms.credit.online import Karma
 
-POOL = np.array([500.0, 50_000.0])
-
-
 # ------------------------------------------------------------------------------------------------- what it all costs
 
 

@@ -20,7 +20,7 @@ from fairbook.mechanisms import registry
 from fairbook.mechanisms.credit import cbdrf_phase
 from fairbook.model.inputs import IDLE, NOTHING, OWN
 from fairbook.model.result import Result
-from tests.library.test_protocol import data
+from tests.library.test_protocol import data, ways
 
 PAGE = Path(__file__).parents[2] / "book" / "hardening.md"
 KINDS = ("more than there is", "too little", "another's part", "a wrong reason")
@@ -202,14 +202,9 @@ def every_result() -> Iterator[tuple[str, Any]]:
     """Give results of every mechanism with every value of what its paper leaves open, and all other kinds there are."""
     for name, row in registry.items():
         given = data(name)
-        ways = [{}, *({option: value} for option, one in row.readings.items() for value in one.values[1:])]
-        if name == "tv_drf":
-            fluid = {"method": "lexicographic", "contributions": [0.2, 0.3, 0.5]}
-            fates = [{"unserved": u, "alone": a} for u in ("expires", "waits") for a in row.readings["alone"].values]
-            ways = [{"placement": True}, *fates, *(fluid | fate for fate in fates)]
         if name == "cbdrf":
             given |= {"released": [[[1.0, 0.9], [0.2, 0.5], [0.5, 0.1]]] * 2}
-        for way in ways:
+        for way in ways(name):
             if way != {"stuck": "stop"}:  # which leaves room, and so breaks its promise
                 yield ", ".join([name, *map(str, way.values())]), row.function(**given | way)
     for grant in ("scaled", "weighted", "capped"):

@@ -70,11 +70,6 @@ def test_minima_are_rounded_up_but_not_for_a_rounding_error(alpha: int) -> None:
         assert minimum.tolist() == [-(-(parts - a) * alpha // parts) for a in range(parts + 1)]
 
 
-def test_requests_come_alone() -> None:
-    asked = as_requests([8, 4], 0.5, [7])
-    assert fb.virtual_cluster(asked).vms.tolist() == fb.virtual_cluster([8, 4], 0.5, [7]).vms.tolist()
-
-
 def test_next_to_nothing_is_a_piece_and_so_is_nothing() -> None:
     assert cut([0, 1], [1e-8, 0.0], [4.0], 1e-13) == [(0, 0, 1e-8), (1, 0, 0.0)]
 

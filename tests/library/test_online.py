@@ -15,16 +15,6 @@ from tests.judges import pool as judges
 from tests.strategies import floats, random_arrivals
 
 
-def filled(n: int = 12, m: int = 2, seed: int = 0, departures: int = 0) -> fb.DmfaSrq:
-    demands, weights = random_arrivals(np.random.default_rng(seed), n, m, decades=1)
-    pool = fb.DmfaSrq(m)
-    for user, (row, weight) in enumerate(zip(demands, weights, strict=True)):
-        pool.arrive(user, row, weight)
-    for user in range(departures):
-        pool.depart(user, "stays" if user % 2 else "leaves")
-    return pool
-
-
 def check(pool: fb.DmfaSrq, rtol: float = 1e-9) -> None:
     """Hold what is promised after every event."""
     levels, capacity = pool.levels, pool.capacity

@@ -205,6 +205,17 @@ def test_a_machine_that_is_all_but_full_counts_as_free_for_what_fits() -> None:
         assert placed.placed_machine.tolist() == [0, 0]
 
 
+@pytest.mark.parametrize("sizes", [[10.9, 27.2], [12.3, 17.7], [16.7, 22.9]])
+@pytest.mark.parametrize("count", [3, 5, 7, 10])
+def test_machines_that_are_all_alike_have_every_type(sizes: list[float], count: int) -> None:
+    """Three machines of 10.9 have a third of the pool each, though doubles add up to something else."""
+    expected = fb.gdrf([[1, 2], [2, 1]], machines=[sizes], machine_counts=[count]).tasks
+    for engine in ("fast", "plain"):
+        run = fb.gdrf([[1, 2], [2, 1]], machines=[sizes], machine_counts=[count], match="same", engine=engine)  # type: ignore[arg-type]
+        assert run.tasks.min() > 0
+        assert run.tasks.tolist() == expected.tolist()
+
+
 # ------------------------------------------------------------------------------------------------ fractions
 
 

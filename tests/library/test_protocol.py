@@ -51,6 +51,16 @@ def data(name: str) -> dict[str, Any]:
     return {key: value for key, value in DATA[registry[name].kind].items() if key in registry[name].takes}
 
 
+def ways(name: str) -> list[dict[str, Any]]:
+    """Give options with every value of what its paper leaves open."""
+    readings = registry[name].readings
+    if name != "tv_drf":
+        return [{}, *({option: value} for option, one in readings.items() for value in one.values[1:])]
+    fluid = {"method": "lexicographic", "contributions": [0.2, 0.3, 0.5]}
+    fates = [{"unserved": u, "alone": a} for u in ("expires", "waits") for a in readings["alone"].values]
+    return [{"placement": True}, *fates, *(fluid | fate for fate in fates)]
+
+
 @pytest.mark.parametrize("name", registry)
 def test_the_registry_says_what_a_mechanism_takes(name: str) -> None:
     row = registry[name]

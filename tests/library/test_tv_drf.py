@@ -26,8 +26,8 @@ from fairbook.mechanisms.tv_drf.tv_drf import tv_drf
 from tests.strategies import FEW, Periods, floats, over_periods, periods
 
 F = Fraction
-METHODS, FATES, ALONE = (READINGS["tv_drf"][name].values for name in ("method", "unserved", "alone"))
-ACCOUNTS, FATE = st.sampled_from(["bundles", "resources"]), st.sampled_from(FATES)
+METHODS, FATES = (READINGS["tv_drf"][name].values for name in ("method", "unserved"))
+ACCOUNTS = st.sampled_from(["bundles", "resources"])
 
 
 def fluid(case: Periods, alone: Any, unserved: Any) -> TvDrfRun:
