@@ -1,5 +1,17 @@
 /* Links into folds, printing, formulas and boxes that scroll. Pages can be read without any of it. */
 (function () {
+  /* Formulas are typeset twenty at a time, those in view first, so that the page answers meanwhile. */
+  if (window.MathJax) MathJax.startup = { async pageReady() {
+    const kinds = MathJax.config.options.processHtmlClass.split("|").map((kind) => `.${kind}`).join();
+    const all = [...document.querySelectorAll(kinds)].filter((one) => !one.parentElement.closest(kinds));
+    const seen = (one) => { const box = one.getBoundingClientRect(); return box.bottom > 0 && box.top < innerHeight; };
+    const first = new Set(all.filter(seen)), ordered = [...first, ...all.filter((one) => !first.has(one))];
+    for (let k = 0; k < ordered.length; k += 20) {
+      await MathJax.typesetPromise(ordered.slice(k, k + 20));
+      await new Promise((next) => setTimeout(next));
+    }
+  } };
+
   /* A link into a folded proof or solution opens it. */
   function reveal() {
     let id = location.hash.slice(1);

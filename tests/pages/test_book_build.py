@@ -6,6 +6,7 @@ import pytest
 
 from tests.conftest import ROOT, Book, toc_files
 from tools.accessible_pages import mend
+from tools.offline_pages import ICON
 
 pytestmark = pytest.mark.book
 
@@ -41,6 +42,13 @@ def test_nothing_is_loaded_from_elsewhere(book: Book) -> None:
     pages = sorted(book.html.rglob("*.html"))
     assert pages
     assert {str(page): found for page in pages if (found := outside(page.read_text("utf8")))} == {}
+
+
+def test_of_two_thousand_icons_those_in_use_are_loaded(book: Book) -> None:
+    (script,) = book.html.glob("_static/vendor/fontawesome/*/js/all.min.js")
+    text = script.read_text("utf8")
+    assert {"bars", "download", "magnifying-glass"} <= {icon[1] for icon in ICON.finditer(text)}
+    assert len(text) < 100_000
 
 
 @pytest.mark.parametrize("page", ["genindex", "book/code"])
