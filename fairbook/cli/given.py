@@ -156,7 +156,8 @@ def _pool(rule: Mechanism, users: Users, machines: Machines | None, pairs: list[
         name, sign, text = pair.rpartition("=")
         amount = float(text) if NUMBER.fullmatch(text) else users.quantity(name, text)
         if not (sign and name and name.isprintable()) or amount is None:
-            raise Refused(f"--capacity must be given as name=number, got {shown(pair)}; a plain number, in one unit")
+            form = "a plain number, in one unit, or such as 16Gi where the column has such"
+            raise Refused(f"--capacity must be given as name=number, got {shown(pair)}; {form}")
         if name in given:
             raise Refused(f"--capacity gives {shown(name)} twice")
         if resources and name not in resources:

@@ -21,7 +21,7 @@ import pandas as pd
 from fairbook.cli.common import NUMBER, Refused, few, note, shown
 from fairbook.exports import read
 from fairbook.exports.summary import Summary, summed_up
-from fairbook.exports.told import BYTES, Export, as_name, nothing, quantity
+from fairbook.exports.told import BYTES, Export, as_name, quantity
 from fairbook.files import unpacked
 from fairbook.model.inputs import raise_at_first
 from fairbook.model.placement import MOST_MACHINES
@@ -41,6 +41,7 @@ _TEXTS = {
     r"(ACCOUNT|HOSTNAMES|JOBID|NODELIST|PARTITION|USER)\s+[A-Z(][^,]*$": f"a table to be read; {_JSON_OF_SLURM}",
     r"(NodeName|PartitionName|JobId)=": f"no JSON; {_JSON_OF_SLURM}",
     r";\s*\w+:|(-?[\d.]+\s+){17}-?\d+\s*$": f"a log of jobs (SWF); give {_SUMMED}",
+    r"[\[{]": "JSON; --users takes CSV, a line for each user with weight, max_tasks or min_tasks",
     r"[^,;|\t]*\S {2,}\S[^,;|\t]*$": "set in columns by blanks; give CSV, or what `--json` or `-o json` writes",
 }
 _ONE_A_JOB = f"; where a line is a job, sum up first: {_SUMMED}"
@@ -76,7 +77,7 @@ class Table(NamedTuple):
         found = texts.map(number).astype(float)
         endless = texts.str.lower().isin(_INFINITE if unbounded else ())
         for row in np.flatnonzero(~np.isfinite(found) & ~endless)[:1].tolist():
-            raise Refused(f"{self.at(row, column)}: {_no_number(texts.iloc[row], in_bytes)}")
+            raise Refused(f"{self.at(row, column)}: {_no_number(texts.iloc[row], units, in_bytes)}")
         return found.mask(endless, math.inf)
 
     def is_text(self, column: str) -> bool:
@@ -124,14 +125,15 @@ class Table(NamedTuple):
         return named, [column for column in columns if column not in (named, *left_out)]
 
 
-def _no_number(text: str, in_bytes: bool) -> str:
-    """Say what a cell is in place of a number."""
+def _no_number(text: str, units: bool, in_bytes: bool) -> str:
+    """Say what a cell is in place of a number, and what it may be."""
     if text.lower() in _MISSING:
         return f"the number is missing, got {text!r}"
     if in_bytes and NUMBER.fullmatch(text):
         return f"{shown(text)} has no unit, and others in the column have one, such as 512Mi"
     commas = re.fullmatch(r"[+-]?\d[\d.,' \xa0\u202f]*", text)
     hint = "; write 1.5 for 1,5 (a decimal comma) and 1024 for 1,024 (a separator of thousands)" if commas else ""
+    hint = hint or (", or as 500m and 4Gi" if units else "")
     return f"{shown(text)} is not a number; cells are plain, such as 1.5, all of a column in one unit{hint}"
 
 
@@ -382,7 +384,7 @@ def exported(file: tuple[str, bytes], machines: tuple[str, bytes] | None, option
     (name, content), source, other = file, file[0], machines is not None and is_export(machines[1])
     export = read(content, name, options.user_column)
     if machines is not None or options.capacity:
-        export = export.beside(read(machines[1], machines[0], None) if machines and other else nothing())
+        export = export.beside(read(machines[1], machines[0], None) if machines and other else Export())
         source = machines[0] if machines else name
     told = _summed_up(export, f"{name}, {source}" if other else name, options)
     if told.demands.empty or (other and told.machines.empty):
@@ -420,8 +422,9 @@ def _with_terms(users: Users, source: str, known: set[str]) -> Users:
     """Give users the weights, bounds and minima that another table tells; ``known`` may ask for nothing now."""
     table = read_table(*read_content(source))
     told = {name: column for name in _TERMS if (column := table.called(_MEANINGS[name]))}
-    user = table.called(("user",))
-    if user is None or not told or len(told) + 1 < len(table.cells.columns):
+    rest = [column for column in table.cells if column not in told.values()]
+    user, others = table.split(rest, table.called(("user",)))
+    if user is None or not told or others:
         found = ", ".join(map(shown, table.cells))
         raise Refused(f"{source}: the columns must be user, and some of weight, max_tasks and min_tasks, got {found}")
     names, cells, columns = table.names(user), users.table.cells.copy(), dict(users.columns)
@@ -431,7 +434,7 @@ def _with_terms(users: Users, source: str, known: set[str]) -> Users:
             f"{table.at(row, user)}: {shown(names[row])} is no user of {users.table.source} ({few([*known])})"
         )
     if missing := [name for name in users.names if name not in names]:
-        note(f"{source}: {len(missing)} users are not there, and have weight 1 and no other bound: {few(missing)}")
+        note(f"{source}: weight 1, and no other bound, for whom it does not name: {few(missing)}")
     for argument, column in told.items():
         values = table.numbers(column, unbounded=argument == "max_tasks")
         rule, bad = (NO_WEIGHT, values <= 0) if argument == "weights" else ("must not be negative", values < 0)

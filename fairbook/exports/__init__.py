@@ -20,7 +20,7 @@ from fairbook.errors import InvalidInput
 from fairbook.exports.kubernetes import read_item
 from fairbook.exports.slurm import read_job, read_node, read_row
 from fairbook.exports.summary import summed_up
-from fairbook.exports.told import KNOWN, UNNAMED, Export, nothing
+from fairbook.exports.told import KNOWN, UNNAMED, Export
 from fairbook.files import unpacked
 
 __all__ = ["read_export"]
@@ -42,11 +42,12 @@ def read_export(
     machines : path, optional
         What ``sinfo --json`` or ``kubectl get nodes -o json`` wrote, in place of machines that ``path`` may tell.
     user : str, optional
-        The label of the pods, or the field of the jobs, that names the user. Default: the namespace, or the account
-        (the user name of jobs without one).
+        The label of the pods, or the field of the jobs, that names the user. Default: the namespace, or the account.
+        What has no such label or field goes under its namespace, or under the user's name or number.
     all_nodes : bool, optional
         Whether machines on which nothing new may start count, too: cordoned ones, those of the control plane, those
-        with a taint that no pod tolerates; of Slurm, drained, reserved and maintained ones on which nothing runs.
+        with a taint that no pod but daemons tolerates; of Slurm, drained, reserved and maintained ones where nothing
+        runs.
 
     Returns
     -------
@@ -112,7 +113,7 @@ def read(content: bytes, source: str, by: str | None) -> Export:
     known = next((name for name in readers if isinstance(fields.get(name), list)), None)
     if known is None:
         raise InvalidInput(f"{source}:", f"must be what {KNOWN} writes", list(fields) or document)
-    found = nothing()
+    found = Export()
     of_all = str(fields.get("kind")).removesuffix("List")  # of a PodList no item tells its own
     for k, item in enumerate(fields[known]):
         try:
@@ -121,8 +122,8 @@ def read(content: bytes, source: str, by: str | None) -> Export:
             raise InvalidInput(f"{source}, {known}[{k}], {error.argument}:", error.rule, error.value) from None
         except (AttributeError, KeyError, TypeError, ValueError):
             raise InvalidInput(f"{source}, {known}[{k}]:", f"must be what {KNOWN} writes", "something else") from None
-    if by and found.asks and len(found.notes.get(UNNAMED, ())) == len(found.asks):
-        raise InvalidInput("user", "must be a label that some pod has", by)
+    if by and found.asks and found.notes[UNNAMED].total() == len(found.asks):
+        raise InvalidInput("user", "must be a label that some pod has, or a field of jobs", by)
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from fairbook.errors import InvalidInput
 from fairbook.exports.told import BYTES, NOT_READY, Amounts, Ask, Export, add, as_name, get, quantity
 
+_CLAIMS = "claim devices (resource claims), which pods and nodes do not tell, and ask for none here"
 _TAINTS = {"NoExecute", "NoSchedule"}
 _CONTROL = {"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
 _BY_ITSELF = {"DaemonSet", "Node"}  # owners whose pods have one node each
@@ -65,7 +66,7 @@ def read_item(item: Any, by: str | None, of_all: str, into: Export) -> None:
         name = as_name(get(meta, "name"), "name")
         ready = [one.get("status") for one in get(status, "conditions") or () if one.get("type") == "Ready"]
         if ready and ready != ["True"]:
-            into.notes.setdefault(NOT_READY, []).append(name)
+            into.notes[NOT_READY][name] = 1
             return
         into.machines[name] = _with_kinds(+_amounts(get(status, "allocatable")), get(meta, "labels"))
         parts = {(one.get("key"), one.get("value"), one.get("effect")) for one in get(spec, "taints") or ()}
@@ -87,14 +88,10 @@ def read_item(item: Any, by: str | None, of_all: str, into: Export) -> None:
         amounts = _with_kinds(_effective(spec), chosen)
         amounts["pods"] = 1
         if get(spec, "resourceClaims"):
-            into.said["claim devices (resource claims), which pods and nodes do not tell, and ask for none here"] += 1
-        add(
-            into,
-            get(meta, "labels", by) if by else space,
-            space,
-            "namespace",
-            Ask("", 1, place, amounts, tolerates, bound=bool(owners & _BY_ITSELF), kept=kept),
-        )
+            into.notes[_CLAIMS][""] += 1
+        owner = get(meta, "labels", by) if by else space
+        ask = Ask("", 1, place, amounts, tolerates, bound=bool(owners & _BY_ITSELF), kept=kept)
+        add(into, (owner, space), "namespace", ask)
     elif kind in ("", "None"):
         raise InvalidInput("kind", "must be Pod or Node, which `kubectl get nodes,pods -A -o json` says", None)
 

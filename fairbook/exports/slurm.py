@@ -27,6 +27,8 @@ _SIGNS = {"*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "%": "
 _OUT = {"DOWN", "ERROR", "FAIL", "FUTURE", "INVALID", "NOT_RESPONDING", "UNKNOWN"}
 _CLOSED = {"DRAIN", "MAINT", "RESERVED"}  # what runs there may go on, nothing new starts
 _BUSY = {"ALLOCATED", "COMPLETING", "MIXED"}
+#: Of a row of ``sinfo`` whose machines differ in memory; no pool promises what may not be there.
+_UNEVEN = "in rows whose memory differs, and counted with the least (`scontrol show nodes --json` tells each one's)"
 _ORDINARY = {"CLOUD", "DYNAMIC_NORM", "IDLE", "PLANNED", "POWERING_UP", ""} | _BUSY
 
 
@@ -102,18 +104,18 @@ def read_job(job: Any, by: str | None, of_all: str, into: Export) -> None:
         return
     amounts, nodes = Amounts(), 1
     if not holds and (job.get("hold") is True or _HELD.search(str(job.get("state_reason")))):
-        into.said["held, or waiting for other jobs or for a time, do not count"] += times
+        into.notes["held, or waiting for other jobs or for a time, do not count"][""] += times
         times = 0
     else:
         amounts, nodes = _asked_by_job(job, holds)
     if nodes > 1:
-        into.said["over several nodes count as one task a node; nothing says that these start together"] += times
-    other = None if by else job.get("user_name")  # where Slurm keeps no accounts
+        into.notes["over several nodes count as one task a node; nothing says that these start together"][""] += times
     rooms = frozenset(filter(None, (job.get("partition") or "").split(",")))
     kept = any(job.get(field) for field in ("features", "required_nodes", "excluded_nodes"))
     each = Amounts({name: amount / nodes for name, amount in amounts.items()})
     ask = Ask("", times * nodes, "somewhere" if holds else "", each, rooms=rooms, kept=kept)
-    add(into, job.get(by or "account"), other, by or "user_name", ask)
+    owners = [job.get(field) for field in (by or "account", "user_name", "user_id")]  # Slurm may keep no accounts
+    add(into, owners, by or "user_name", ask)
 
 
 def _asked_by_job(job: Any, holds: bool) -> tuple[Any, int]:
@@ -157,8 +159,7 @@ def _add_machine(into: Export, name: Any, words: set[str], amounts: Any, rooms: 
     if not out and words & _CLOSED and not words & _BUSY:
         into.closed[name] = told
     elif out or words - _ORDINARY:
-        said = f"{told}, and {'left out' if out else 'counted'}"
-        into.notes[said] = list(dict.fromkeys([*into.notes.get(said, ()), name]))  # a node is in several partitions
+        into.notes[f"{told}, and {'left out' if out else 'counted'}"][name] = 1  # a node is in several partitions
     if not out:
         into.machines[name] = amounts
         into.rooms[name] = into.rooms.get(name, frozenset()) | {*rooms}
@@ -176,6 +177,8 @@ def read_row(row: Any, by: str | None, of_all: str, into: Export) -> None:
     names = row["nodes"]["nodes"]
     cpus, memory = _number(row["cpus"], "total"), _number(row["memory"], "minimum")
     room, states = get(row, "partition", "name"), _words(get(row, "node", "state"))
+    if memory < _number(row["memory"], "maximum"):
+        into.notes[_UNEVEN] |= dict.fromkeys(names, 1)
     for name in names:
         amounts = Amounts({"cpu": cpus / len(names), "memory": memory / 1024}) + _gres(get(row, "gres", "total"))
         _add_machine(into, name, states, amounts, [room] if room else ())

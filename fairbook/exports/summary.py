@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -20,8 +21,9 @@ class Summary(NamedTuple):
     notes: list[str]
 
 
-def _listed(text: str, names: list[str]) -> str:
-    return f"{len(names)} {text}: {', '.join([*names[:9], '...'][: len(names)])}"
+def _listed(text: str, names: Counter[str]) -> str:
+    listed = ", ".join([*names][:9] + ["..."] * (len(names) > 9))
+    return f"{names.total()} {text}{': ' * bool(listed)}{listed}"
 
 
 def _in_service(export: Export, all_nodes: bool, notes: list[str]) -> dict[str, Any]:
@@ -30,10 +32,10 @@ def _in_service(export: Export, all_nodes: bool, notes: list[str]) -> dict[str, 
     closed = dict(export.closed)
     for name, taints in export.taints.items():
         if free and not any(_tolerated(taints, tolerates) for tolerates in free):
-            closed.setdefault(name, "with a taint that no pod of the export tolerates")
+            closed.setdefault(name, "with a taint that no pod but daemons tolerates")
     end = "counted, as asked" if all_nodes else "left out unless all nodes are asked for"
     for why in dict.fromkeys(closed.values()):
-        notes.append(_listed(f"{why}, and {end}", [name for name in closed if closed[name] == why]))
+        notes.append(_listed(f"{why}, and {end}", Counter(name for name in closed if closed[name] == why)))
     return {name: one for name, one in export.machines.items() if all_nodes or name not in closed}
 
 
@@ -64,9 +66,8 @@ def summed_up(export: Export, all_nodes: bool = False) -> Summary:
     """Sum up what each user asks for; leave out what asks for nothing, or for what no machine has."""
     notes: list[str] = []
     machines = _in_service(export, all_nodes, notes)
-    lost = {*export.notes.get(NOT_READY, ()), *(export.machines.keys() - machines.keys())}
-    notes += [_listed(text, names) for text, names in export.notes.items()]
-    notes += [f"{times} {text}" for text, times in export.said.items()]
+    lost = {*export.notes[NOT_READY], *(export.machines.keys() - machines.keys())}
+    notes += [_listed(text, names) for text, names in export.notes.items() if names]
     asks = [ask for ask in export.asks if not (ask.bound and ask.place in lost)]
     if alone := len(export.asks) - len(asks):
         notes.append(f"{alone} that belong to a node which is left out (daemons, static pods) do not count")

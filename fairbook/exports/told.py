@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from fairbook.errors import InvalidInput
 
 KNOWN = "`kubectl get nodes,pods -A -o json`, `squeue --json` or `sinfo --json`"
 NOT_READY = "not ready, and left out"
-UNNAMED = "without such a label or account, and counted under namespace or user_name"
+UNNAMED = "without such a label, field or account, and counted under namespace or user"
 _LONGEST_NAME = 200
 Amounts: Any = Counter  # by resource; its type knows whole numbers only
 _SCALES = dict(zip("num", (1e-9, 1e-6, 1e-3), strict=True)) | {
@@ -42,24 +44,21 @@ class Ask(NamedTuple):
     kept: bool = False  # off some machines, by what is not looked at
 
 
-class Export(NamedTuple):
+@dataclass
+class Export:
     """What an export tells, before it is summed up."""
 
-    asks: list[Ask]
-    machines: dict[str, Any]  # amounts by resource, by name
-    notes: dict[str, list[str]]  # what is to be said of machines, or of owners: their names
-    closed: dict[str, str]  # machines on which nothing new starts, and why
-    taints: dict[str, frozenset[tuple[Any, ...]]]  # by machine
-    rooms: dict[str, frozenset[str]]  # the partitions of each machine
-    said: Counter[str]  # what is to be said of pods or jobs, and of how many
+    asks: list[Ask] = field(default_factory=list)
+    machines: dict[str, Any] = field(default_factory=dict)  # amounts by resource, by name
+    closed: dict[str, str] = field(default_factory=dict)  # machines on which nothing new starts, and why
+    taints: dict[str, frozenset[tuple[Any, ...]]] = field(default_factory=dict)  # by machine
+    rooms: dict[str, frozenset[str]] = field(default_factory=dict)  # the partitions of each machine
+    #: What is to be said, and of how many machines, pods or jobs: by name where they have one, else by "".
+    notes: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     def beside(self, other: Export) -> Export:
         """Take the machines of another export in place of its own."""
-        return other._replace(asks=self.asks, said=self.said, notes=self.notes | other.notes)
-
-
-def nothing() -> Export:
-    return Export([], {}, {}, {}, {}, {}, Counter())
+        return replace(other, asks=self.asks, notes=self.notes | other.notes)
 
 
 def get(value: Any, *names: str) -> Any:
@@ -88,9 +87,10 @@ def quantity(text: str, *, in_bytes: bool = False) -> float | None:
     return amount / _GIB if in_bytes else amount
 
 
-def add(into: Export, owner: Any, other: Any, field: str, ask: Ask) -> None:
-    """Add what pods or jobs that are alike ask for; where they have no owner they have another."""
-    name = as_name(owner or other, field)
-    if not owner:
-        into.notes.setdefault(UNNAMED, []).append(name)
+def add(into: Export, owners: Iterable[Any], field: str, ask: Ask) -> None:
+    """Add what pods or jobs that are alike ask for, under the first owner that is told; a number is a name, too."""
+    told = [str(one) if type(one) is int else one for one in owners]
+    name = as_name(next(filter(None, told), None), field)
+    if not told[0]:
+        into.notes[UNNAMED][name] += 1
     into.asks.append(ask._replace(user=name))

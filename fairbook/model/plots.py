@@ -68,6 +68,10 @@ def plot(result: Any, ax: Axes | None = None) -> Axes:
     elif isinstance(result, VirtualClusters):
         parts, sizes = result.by_cluster[..., None], result.requests.capacities
         _bars(ax, parts, result.clusters, result.users, "cluster", "VMs", sizes)
+    elif isinstance(result, FluidPlacement):
+        whole = result.cell.class_capacities
+        parts = result.by_class.T[:, :, None] * result.cell.demands[:, None] / np.where(whole > 0, whole, 1)
+        _bars(ax, parts, result.classes, result.users, _each("class of machines", result), "part in use")
     elif isinstance(result, DynamicAllocation):
         n = len(result)
         levels = np.full((n, n), np.nan)
@@ -117,21 +121,20 @@ def _bars(
     _stack(ax, together, labels, names, of, amount, sizes)
 
 
-def _machines(ax: Axes, result: Placement | FluidPlacement) -> None:
-    """Draw who uses how much of each machine, or of each class of machines where tasks are divided."""
-    cell, whole = result.cell, isinstance(result, Placement)
+def _machines(ax: Axes, result: Placement) -> None:
+    """Draw who uses how much of each machine."""
+    cell = result.cell
     piece, labels = _pieces(result.dominant_shares, result.users)
-    sizes = cell.machines[cell.machine_class] if whole else cell.class_capacities
+    sizes = cell.machines[cell.machine_class]
     parts = np.zeros((len(labels), *sizes.shape))
-    if isinstance(result, Placement):
-        np.add.at(parts, (piece[result.placed_user], result.placed_machine), cell.demands[result.placed_user])
-    else:
-        for i, at in enumerate(piece):
-            parts[at] += result.by_class[:, i, None] * cell.demands[i]
-    names = [result.classes[k] for k in cell.machine_class] if whole else result.classes
-    bars = f", a bar each for {', '.join(map(_text, result.resources))}" if len(result.resources) > 1 else ""
-    of = f"machine{bars}" if whole else f"class of machines{bars}"
-    _stack(ax, parts / np.where(sizes > 0, sizes, 1), labels, names, of, "part in use")
+    np.add.at(parts, (piece[result.placed_user], result.placed_machine), cell.demands[result.placed_user])
+    names = [result.classes[k] for k in cell.machine_class]
+    _stack(ax, parts / np.where(sizes > 0, sizes, 1), labels, names, _each("machine", result), "part in use")
+
+
+def _each(of: str, result: Placement | FluidPlacement) -> str:
+    """Say which bars stand side by side."""
+    return f"{of}, a bar each for {', '.join(map(_text, result.resources))}" if len(result.resources) > 1 else of
 
 
 def _stack(
@@ -148,9 +151,10 @@ def _stack(
     if count * side > _BARS:
         fullest = np.take_along_axis(parts, total.argmax(axis=1)[None, :, None], axis=2)[..., 0]
         order = np.lexsort((*-fullest[::-1], -total.max(axis=1)))
-        handles: list[Any] = ax.stackplot(range(count), fullest[:, order], colors=colours, step="mid", lw=0)
+        edges, closed = np.arange(count + 1) - 0.5, [*order, order[-1]]  # a step ends where the next begins
+        handles: list[Any] = ax.stackplot(edges, fullest[:, closed], colors=colours, step="post", lw=0)
         if sizes is not None:
-            ax.step(range(count), sizes[order], "k:", where="mid")
+            ax.step(edges, sizes[closed], "k:", where="post")
         of = f"{of.partition(',')[0]}, from the fullest on" + (", its fullest resource" if side > 1 else "")
     else:
         wide = 0.8 / side
@@ -162,7 +166,7 @@ def _stack(
         if sizes is not None:
             ax.bar(middle, sizes, wide, fill=False, ec="k", ls=":")
         ticks = [_text(name) for name in names]
-        ax.set_xticks(range(count), ticks, rotation=90 if count > 8 or sum(map(len, ticks)) > 60 else 0)
+        ax.set_xticks(range(count), ticks, rotation=90 if count > 8 or count * max(map(len, ticks)) > 50 else 0)
     ax.set(xlabel=of, ylabel=amount)
     ax.legend(handles, labels, **_BESIDE)
 

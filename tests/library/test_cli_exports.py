@@ -119,7 +119,7 @@ def test_pods_that_count_and_those_that_do_not(tmp_path: Path) -> None:
     assert machines["cpu"].to_dict() == {"n": 8, "y": 8}
     assert users.attrs["notes"] == [
         "1 cordoned, and left out unless all nodes are asked for: m",
-        "1 with a taint that no pod of the export tolerates, and left out unless all nodes are asked for: x",
+        "1 with a taint that no pod but daemons tolerates, and left out unless all nodes are asked for: x",
         "1 not ready, and left out: gone", "1 on nodes that are left out count as waiting",
         "1 that request nothing do not count", "no machine has any 'example.com/tape'; 1 that ask are left out",
     ]  # fmt: skip
@@ -127,8 +127,10 @@ def test_pods_that_count_and_those_that_do_not(tmp_path: Path) -> None:
     assert list(fb.read_export(source, all_nodes=True)[1].index) == ["n", "m", "x", "y"]
     assert "1 cordoned, and counted, as asked: m" in run("allocate", source, "--all-nodes")[2]
     assert list(fb.read_export(source, user="team")[0].index) == ["a", "B"]  # without the label: the namespace
-    assert "3 without such a label" in run("allocate", source, "--user-column", "team")[2]
-    assert "a label that some pod has, got 'nope'" in refused(run("allocate", source, "--user-column", "nope"))
+    said = "3 without such a label, field or account, and counted under namespace or user: a\n"  # named once
+    assert said in run("allocate", source, "--user-column", "team")[2]
+    said = refused(run("allocate", source, "--user-column", "nope"))
+    assert "a label that some pod has, or a field of jobs, got 'nope'" in said
 
 
 GPU = "nvidia.com/gpu"
@@ -223,6 +225,8 @@ TRES: dict[str, tuple[dict[str, Any], int, list[float]]] = {
     ),
     "pieces by the thousand": (job(tres_req_str="cpu=2K,mem=1G,gres/gpu=1"), 1, [2048, 1, 1]),
     "without accounting": (job(of="") | {"user_name": "a", "tres_req_str": "cpu=1,mem=1G,gres/gpu=1"}, 1, [1, 1, 1]),
+    # pqminh27/Slurm_Telegram_Bot, squeue.json (21.08): neither account nor name, only the number of the user
+    "a number of a user": (job(of="") | {"user_name": "", "user_id": 0, "cpus": 4, "memory_per_cpu": 512}, 1, [4, 2]),
     "plain numbers": (job(cpus=4, node_count=2, memory_per_node=1024, tres_req_str=None), 2, [2, 1]),
     "no value, as older versions write it": (job(cpus=4, tasks=2**32 - 2, memory_per_cpu=512), 1, [4, 2]),
     # rackslab/Slurm-web tests/assets/slurmrestd: no GPU in the TRES of 115 of 115 GPU jobs (24.05 to 25.11)
@@ -255,9 +259,10 @@ def test_what_a_job_asks_for(name: str, tmp_path: Path) -> None:
         job(state, tres_req_str="cpu=99,mem=99G") for state in ("COMPLETED", ["FAILED"], ["TIMEOUT"], ["CANCELLED"])
     ]
     users, machines = fb.read_export(written(tmp_path, {"jobs": [one, *done]}))
-    assert (list(users.index), list(machines), len(machines)) == (["a"], ["cpu", "memory", "gpu"][: len(amounts)], 0)
+    of = "0" if "user_id" in one else "a"
+    assert (list(users.index), list(machines), len(machines)) == ([of], ["cpu", "memory", "gpu"][: len(amounts)], 0)
     holds = "PENDING" not in one["job_state"]
-    assert users.loc["a"].tolist() == [*amounts, times, *(amount * times * holds for amount in amounts)]
+    assert users.loc[of].tolist() == [*amounts, times, *(amount * times * holds for amount in amounts)]
 
 
 def row(names: list[str], state: Any = "IDLE", cpus: Any = 64, memory: Any = 2048, gres: str = "") -> dict[str, Any]:
@@ -299,6 +304,11 @@ MACHINES: dict[str, tuple[dict[str, Any], dict[str, list[float]]]] = {
         {"sinfo": [row(["x", "y"], cpus=128), row(["x"]), row(["z"], "DOWN"), row(["g"], gres="gpu:a100:4(S:0)")]},
         {"x": [64, 2, 0], "y": [64, 2, 0], "g": [64, 2, 4]},
     ),
+    # ivolabbe/slurminal, tests/fixtures/sinfo.json (24.11): a row of 12 nodes, from 191000 to 768000 MB
+    "a row whose memory differs": (
+        {"sinfo": [{**row(["x", "y", "z"], cpus=108), "memory": {"minimum": 1024, "maximum": 4096}}] * 2},
+        {"x": [36, 1, 0], "y": [36, 1, 0], "z": [36, 1, 0]},
+    ),
 }  # fmt: skip
 
 
@@ -306,8 +316,9 @@ MACHINES: dict[str, tuple[dict[str, Any], dict[str, list[float]]]] = {
 def test_machines_of_slurm(name: str, tmp_path: Path) -> None:
     document, expected = MACHINES[name]
     jobs = written(tmp_path, {"jobs": [job(tres_req_str="cpu=1,mem=1G")]}, "jobs.json")
-    machines = fb.read_export(jobs, written(tmp_path, document))[1]
+    users, machines = fb.read_export(jobs, written(tmp_path, document))
     assert machines.T.to_dict("list") == {name: amounts[:2] for name, amounts in expected.items()}
+    assert any("3 in rows whose memory differs" in text for text in users.attrs["notes"]) == ("differs" in name)
     gpus = job(tres_req_str="cpu=1,gres/gpu=1")
     if any(amounts[2] for amounts in expected.values()):
         machines = fb.read_export(written(tmp_path, {"jobs": [gpus]}, "jobs.json"), tmp_path / "export.json")[1]
@@ -429,12 +440,12 @@ def test_weights_and_bounds_for_an_export(tmp_path: Path) -> None:
     for text, tasks in {
         "user,weight\na,2\nb,1\nc,1\n": [6, 3, 3], "weight,user,max_tasks\n2,a,3\n1,b,\n": [3, 4.5, 4.5],
         "user,min_tasks\na,8\n": [8, 2, 2], "user,min_tasks,weight\na,99,2\n": [12, 0, 0],
-        "user,min_tasks,max_tasks\na,8,2\nb,0,inf\n": [2, 5, 5], "User,Max Tasks\nc,2\nidle,1\n": [5, 5, 2],
+        "user,min_tasks,max_tasks\na,8,2\nb,0,inf\n": [2, 5, 5], "Queue,Max Tasks,of\nc,2,us\nidle,1,them\n": [5, 5, 2],
     }.items():  # fmt: skip
         told = everything(tmp_path, source, "--users", written(tmp_path, text, "terms.csv"))
         assert [one["tasks"] for one in told["users"]] == tasks
     said = run("allocate", source, "--users", tmp_path / "terms.csv")[2]
-    assert "terms.csv: 2 users are not there, and have weight 1 and no other bound: a, b" in said
+    assert "terms.csv: weight 1, and no other bound, for whom it does not name: a, b" in said
 
 
 @pytest.mark.parametrize(("text", "said"), [
@@ -444,6 +455,7 @@ def test_weights_and_bounds_for_an_export(tmp_path: Path) -> None:
     ("user,weight\na,1\na,2\n", "terms.csv, line 3, column 'user': 'a' stands in"),
     ("user,wieght\na,1\n", "must be user, and some of weight, max_tasks and min_tasks, got 'user', 'wieght'"),
     ("user,weight,cpu\na,1,1\n", "got 'user', 'weight', 'cpu'"),
+    ('{\n "shares": {}\n}', "terms.csv: is JSON; --users takes CSV"),  # sshare --json
 ])  # fmt: skip
 def test_terms_that_do_not_fit(text: str, said: str, tmp_path: Path) -> None:
     source = written(tmp_path, kubernetes(node(), pod(SMALL)))

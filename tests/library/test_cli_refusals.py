@@ -44,7 +44,7 @@ OPTIONS: list[tuple[Case, str, str]] = [
         "--capacity cpu": "name=number", "--capacity cpu=nine": "name=number", "--capacity cpu=nan": "name=number",
         "--capacity cpu=inf": "name=number", "--capacity =1": "name=number",
         "--capacity disk=1": "none of the resources cpu, memory", "--capacity user=1": "none of the resources",
-        "--capacity cpu=9,memory=18": "none of the resources", "--capacity cpu=9 memory=18Gi": "in one unit",
+        "--capacity cpu=9,memory=18": "none of the resources", "--capacity cpu=9 memory=18Gi": "or such as 16Gi",
         "--capacity cpu=9 memory=18 cpu=8": "gives 'cpu' twice",
         "--capacity cpu=-9 memory=1": "--capacity cpu must be positive",
         "--capacity cpu=0 memory=1": "--capacity cpu must be positive, got 0.0",
@@ -190,6 +190,7 @@ BAD: list[tuple[Case, str, str, str]] = [
         (f"user,cpu\n{'a' * 300},1\n", "must be a name"),
         ("user,cpu,memory\na,1,4 GB\n",
          "line 2, column 'memory': '4 GB' is not a number; cells are plain, such as 1.5, all of a column in one unit"),
+        ("user,cpu,memory\na,1,4gb\n", "all of a column in one unit, or as 500m and 4Gi"),  # as PBS writes it
         ('user,cpu,memory\na,1,"1,5"\n', "'1,5' is not a number; cells are plain"),
         ('user,cpu,memory\na,1,"1,5"\n', "write 1.5 for 1,5 (a decimal comma)"),
         ('user,cpu,memory\na,1,"1,024"\n', "and 1024 for 1,024 (a separator of thousands)"),

@@ -78,6 +78,10 @@ def test_resources_that_are_written_alike_have_bars_of_their_own() -> None:
     panel, _ = _drawn(a)
     assert [round(bar.get_x() + bar.get_width() / 2) for bar in panel.patches] == [0, 1, 0, 1]
     assert [one.get_text() for one in panel.get_xticklabels()] == ["1", "1"]
+    names = ["cpu", "memory", "ephemeral-storage", "pods"]  # of Kubernetes
+    panel, _ = _drawn(fb.drf(pd.DataFrame([[1, 1, 1, 1]], columns=names), capacities=[1, 1, 1, 1]))
+    ends = [one.get_window_extent() for one in panel.get_xticklabels()]
+    assert all(left.x1 <= right.x0 for left, right in zip(ends, ends[1:]))
 
 
 def test_of_many_users_the_largest_have_a_colour_and_the_legend_says_what_is_grey() -> None:
@@ -122,6 +126,7 @@ def test_many_machines_stand_from_the_fullest_on() -> None:
     panel, legend = _drawn(fb.drfh([[1, 2], [2, 1]], [[4, 4]], machine_counts=[60], max_tasks=[50, 9]))
     assert "fullest" in panel.get_xlabel()
     assert (len(panel.collections), legend) == (2, ["0", "1"])
+    assert panel.collections[0].get_paths()[0].get_extents().intervalx.tolist() == [-0.5, 59.5]  # as wide at the ends
     clusters = fb.virtual_cluster([5] * 50, tolerance=0.5, capacities=[6] * 50, method="greedy")
     panel, legend = _drawn(clusters)
     assert (len(panel.lines), legend[-1]) == (1, "42 others together")
