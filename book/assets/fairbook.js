@@ -143,6 +143,17 @@
     }
   }
 
+  /* Under a finger a term first says what it means, and leads there at the second touch; Escape ends what it says. */
+  function means(event) {
+    const told = document.querySelector("a.means.told"), term = event.target.closest?.("a.means");
+    told?.classList.remove("told");
+    if (event.key === "Escape" && term) term.blur();
+    if (event.pointerType !== "touch" || !term || term === told) return;
+    event.preventDefault();
+    term.classList.add("told");
+  }
+  for (const kind of ["click", "keydown"]) document.addEventListener(kind, means);
+
   ready(tables);
   ready(cite);
   ready(permalinks);

@@ -53,12 +53,17 @@ class Column:
 
 @dataclass(frozen=True)
 class Panel:
-    """Columns side by side, all measured on one axis from 0 to ``top``."""
+    """Columns side by side, all measured on one axis from 0 to ``top``.
+
+    Two columns with the same users can be laid ``corner`` to corner: the first to the right, the second upwards, in a
+    box as large as their lines.
+    """
 
     title: str
     columns: Sequence[Column]
     top: float
     unit: str = ""
+    corner: bool = False
 
 
 class Row(NamedTuple):
@@ -194,6 +199,7 @@ class Explorable:
                             "title": p.title,
                             "top": p.top,
                             "unit": p.unit,
+                            **({"corner": True} if p.corner else {}),
                             "columns": [column(one) for one in p.columns],
                         }
                         for p in state.panels

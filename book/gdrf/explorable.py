@@ -13,7 +13,10 @@ _DEMANDS, _MACHINES, _COUNTS = (np.array(part) for part in EXAMPLE[1:])
 
 
 def placing() -> Explorable:
-    """Place the virtual machines of the worked example one by one, under both rules beside each other."""
+    """Place the virtual machines of the worked example one by one, under both rules beside each other.
+
+    In this example nobody places twice in a round of GDRF, so a user's k-th virtual machine is one of round k.
+    """
     runs = {"GDRF": gdrf(_DEMANDS, _MACHINES, _COUNTS), "Best-Fit": drfh(_DEMANDS, _MACHINES, _COUNTS)}
     room = np.repeat(_MACHINES, _COUNTS, axis=0)
     most = max(len(run.placed_user) for run in runs.values())
@@ -31,14 +34,15 @@ def placing() -> Explorable:
                     )
                     for r, name in enumerate(("CPU", "memory"))
                 ]
-                panels.append(Panel(f"{rule}: machine {j}", columns, 8, "units"))
+                panels.append(Panel(f"{rule}: machine {j}", columns, 8, corner=True))
             counts = [sum(i == user for i, _ in order[:k]) for user in range(3)]
+            turn = f"round {counts[order[k - 1][0]]}, " if rule == "GDRF" and 0 < k <= len(order) else ""
             have = ", ".join(f"{who} {count}" for who, count in zip("ABC", counts, strict=True))
             if k > len(order) or k == most:
                 last = f"nothing fits any more after {len(order)}"
             else:
                 last = f"{'ABC'[order[k - 1][0]]} goes to machine {order[k - 1][1]}" if k else "nothing is placed"
-            said.append(f"{rule}: {last} ({have}).")
+            said.append(f"{rule}: {turn}{last} ({have}).")
         states.append(State(panels, " ".join(said)))
     return Explorable("ABC", [Control("step", [str(k) for k in range(most + 1)])], states)
 

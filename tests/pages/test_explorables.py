@@ -27,7 +27,7 @@ SET = """((values) => {
   form.dispatchEvent(new Event("input"));
   const parts = [...form.querySelectorAll("figure.panel")].map(one => [one.querySelector("figcaption").textContent,
     [...one.querySelectorAll("rect")].map(r => [r.dataset.who, Number(r.dataset.size),
-      Number(r.getAttribute("height"))])]);
+      Number(r.getAttribute("width")), Number(r.getAttribute("height"))])]);
   const ranked = [...form.querySelectorAll("tbody tr")].map(row => [
     row.className, row.querySelector("small").textContent,
     [...row.querySelectorAll("td")].map(cell => cell.textContent),
@@ -53,11 +53,14 @@ def test_every_setting_shows_its_state(name: str, chromium: Chromium, tmp_path: 
         assert shown["said"] == state.said
         for (title, parts), panel in zip(shown["parts"], state.panels, strict=True):
             assert title == panel.title
-            drawn = [part for column in panel.columns for part in column.parts]
-            assert [(who, size) for who, size, _ in parts] == [(who, pytest.approx(size)) for who, size in drawn]
+            drawn = [part for column in panel.columns[panel.corner :] for part in column.parts]
+            assert [(who, size) for who, size, *_ in parts] == [(who, pytest.approx(size)) for who, size in drawn]
             heights = [height for *_, height in parts]
             scale = max(heights, default=0) / (max((size for _, size in drawn), default=0) or 1)
             assert heights == pytest.approx([size * scale for _, size in drawn], abs=0.03)
+            if panel.corner:
+                wide = [size * scale for _, size in panel.columns[0].parts]
+                assert [width for _, _, width, _ in parts] == pytest.approx(wide, abs=0.03)
         told = state.ranking
         assert shown["ranked"] == [
             [

@@ -9,6 +9,19 @@ from tests.conftest import ROOT, Book, toc_files
 from tools import book_tables
 
 CITE = (ROOT / "book" / "cite.md").read_text("utf8")
+#: The paper of each mechanism in the overview.
+PAPERS = {
+    "DRF": "ghodsi2011drf",
+    "DDRF": "kash2014agent",
+    "DMFA-SRQ": "zhang2016dmfasrq",
+    "cbDRF": "lu2014cbdrf",
+    "Karma": "vuppalapati2023karma",
+    "TV-DRF": "li2019tvdrf",
+    "DRFH": "wang2014drfh",
+    "GDRF": "gdrf2016",
+    "Virtual clusters": "liu2012virtualcluster",
+    "SequentialMinMax": "parkes2015beyond",
+}
 
 
 @pytest.mark.book
@@ -32,3 +45,15 @@ def test_the_version_is_stated_once_and_put_into_every_entry() -> None:
     book_tables.state_version(None, "book/cite", source)
     assert "VERSION" not in source[0]
     assert source[0].count(fairbook.__version__) == CITE.count("VERSION")
+
+
+def test_each_mechanism_of_the_overview_stands_at_the_year_of_its_paper_and_leads_to_a_page() -> None:
+    entries = (ROOT / "book" / "references.bib").read_text("utf8")
+    nodes = r'<a href="(\w+)/(\w+)\.html[^"]*" aria-label="(.+), (\d+)">.*?cx="(\d+)"'
+    found = re.findall(nodes, (ROOT / "book" / "intro.md").read_text("utf8"))
+    assert {name for *_, name, _, _ in found} == set(PAPERS)
+    for folder, page, name, year, x in found:
+        assert (ROOT / "book" / folder / f"{page}.md").is_file(), name
+        entry = entries[entries.index(f"{{{PAPERS[name]},") :]
+        assert f"{{{year}}}" in entry[entry.index("\n  year") :].split("\n")[1], name
+        assert int(x) == 30 + 26 * (int(year) - 2011), name
