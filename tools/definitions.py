@@ -69,9 +69,10 @@ def symbol(formula: str) -> str:
 
 
 def terms() -> dict[str, tuple[str, str]]:
-    """Give for each term of the glossary the anchor of its row and its meaning."""
+    """Give for each term of the glossary, in small letters, the anchor of its row and its meaning."""
     found = (row for row in rows((ROOT / f"{GLOSSARY}.md").read_text("utf8")) if row[0] != "term")
-    return {name: (anchor(row[0]), said(row[1])) for row in found for name in names(row[0]) if name not in EVERYDAY}
+    told = ((name, row) for row in found for name in names(row[0]) if name not in EVERYDAY)
+    return {name.lower(): (anchor(row[0]), said(row[1])) for name, row in told}
 
 
 def anchor(cell: str) -> str:

@@ -1,4 +1,4 @@
-"""Every page says how to cite it, with the version of the package."""
+"""What a page tells a reader beside its text: how to cite it, what came when, what a term means."""
 
 import re
 
@@ -6,7 +6,9 @@ import pytest
 
 import fairbook
 from tests.conftest import ROOT, Book, toc_files
-from tools import book_tables
+from tests.visits import press
+from tools import book_tables, definitions
+from tools.chromium import Chromium
 
 CITE = (ROOT / "book" / "cite.md").read_text("utf8")
 #: The paper of each mechanism in the overview.
@@ -57,3 +59,23 @@ def test_each_mechanism_of_the_overview_stands_at_the_year_of_its_paper_and_lead
         entry = entries[entries.index(f"{{{PAPERS[name]},") :]
         assert f"{{{year}}}" in entry[entry.index("\n  year") :].split("\n")[1], name
         assert int(x) == 30 + 26 * (int(year) - 2011), name
+
+
+@pytest.mark.book
+@pytest.mark.browser
+def test_a_term_says_what_it_means_at_the_keyboard_and_under_a_finger(book: Book, chromium: Chromium) -> None:
+    anchor, meaning = definitions.terms()["strategy-proofness"]
+    term = f"document.querySelector('.bd-article a.means[href$=\"#{anchor}\"]')"
+    shown = f"getComputedStyle({term}, '::after').content"
+    chromium.look(390, still=True)
+    chromium.open((book.html / "book" / "foundations" / "story.html").as_uri())
+    chromium.send("Emulation.setFocusEmulationEnabled", enabled=True)
+    assert chromium.evaluate(f"{term}.title") == meaning
+    assert chromium.evaluate(shown) == "none"
+    assert chromium.evaluate(f"{term}.focus(), {shown}") == f'"{meaning}"'
+    touched = "new PointerEvent('click', {pointerType: 'touch', bubbles: true, cancelable: true})"
+    assert not chromium.evaluate(f"{term}.blur(), {term}.dispatchEvent({touched})")  # the page stays
+    assert chromium.evaluate(shown) == f'"{meaning}"'
+    press(chromium, "Escape", 27)
+    assert chromium.evaluate(shown) == "none"
+    chromium.look()
