@@ -13,7 +13,7 @@ from docutils import nodes
 from tools.book_tables import ROOT
 
 GLOSSARY, NOTATION = "book/glossary", "book/notation"
-TOLD = re.compile(r"book/(\w+/(?:story|theory|evidence|more|lemmas)|intro|findings|one_level|cluster)")
+TOLD = re.compile(r"book/(\w+/(story|theory|evidence|more|lemmas)|intro|findings|one_level|cluster)")
 ROLE = r"\{[\w:]+\}`([^`<]+?)\s*(?:<[^`]*>)?`"
 KEYS = {
     "dmfa_srq": "DMFA-SRQ",
@@ -22,14 +22,13 @@ KEYS = {
     "gdrf": "GDRF",
     "virtual_cluster": "virtual clusters",
 }
-#: Terms of the glossary that pages mostly use in another sense.
-EVERYDAY = {"bound", "load", "minimum", "cluster"}
+#: Terms of the glossary that pages mostly use in another sense, and the head of its tables.
+EVERYDAY = {"bound", "load", "minimum", "cluster", "term"}
 
 
 def rows(text: str) -> list[list[str]]:
     """Return the cells of all tables of a page, those of the heads among them."""
-    lines = (line for line in text.splitlines() if line.startswith("| "))
-    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| ")]
 
 
 def said(cell: str) -> str:
@@ -41,20 +40,25 @@ def said(cell: str) -> str:
     'the level of a user, alpha_ij / w_i'
     """
     text = re.sub(r"\*(\w[^*]*)\*", r"\1", re.sub(ROLE, r"\1", cell))
-    text = re.sub(rf"\s*\((?:{'|'.join(KEYS)})\)|\s*[\u3400-\u9fff]+|[$\\\\{{}}]", "", text)
+    text = re.sub(rf"\s*\((?:{'|'.join(KEYS)})\)|\s*[\u3400-\u9fff]+|[$\\{{}}]", "", text)
     return re.sub("|".join(KEYS), lambda key: KEYS[key[0]], text).strip()
 
 
 def names(cell: str) -> list[str]:
-    """Give the English terms of the first cell of a row of the glossary.
+    """Give the English terms of the first cell of a row of the glossary, in small letters.
 
     Examples
     --------
     >>> names("{ref}`period <tv_drf>` (tv_drf); {ref}`phase <cbdrf>` (cbdrf)")
     ['period', 'phase']
     """
-    parts = (re.sub("[^A-Za-z -]", "", said(part)).strip() for part in cell.split(";"))
+    parts = (re.sub("[^A-Za-z -]", "", said(part)).strip().lower() for part in cell.split(";"))
     return [part for part in parts if part]
+
+
+def anchor(cell: str) -> str:
+    """Give the anchor of a row of the glossary."""
+    return nodes.make_id(f"term {names(cell)[0]}")
 
 
 def symbol(formula: str) -> str:
@@ -69,74 +73,59 @@ def symbol(formula: str) -> str:
 
 
 def terms() -> dict[str, tuple[str, str]]:
-    """Give for each term of the glossary, in small letters, the anchor of its row and its meaning."""
-    found = (row for row in rows((ROOT / f"{GLOSSARY}.md").read_text("utf8")) if row[0] != "term")
+    """Give for each term of the glossary its meaning and where it stands."""
+    found = rows((ROOT / f"{GLOSSARY}.md").read_text("utf8"))
     told = ((name, row) for row in found for name in names(row[0]) if name not in EVERYDAY)
-    return {name.lower(): (anchor(row[0]), said(row[1])) for name, row in told}
+    return {name: (said(row[1]), f"{GLOSSARY}#{anchor(row[0])}") for name, row in told}
 
 
-def anchor(cell: str) -> str:
-    """Give the anchor of a row of the glossary."""
-    return nodes.make_id(f"term {names(cell)[0]}")
-
-
-def symbols() -> dict[str, dict[str, tuple[str, str]]]:
-    """Give for each table of the notation, by symbol, the table's anchor and the meaning.
+def symbols(key: str) -> dict[str, tuple[str, str]]:
+    """Give for each symbol of a chapter's table in the notation its meaning and where it stands.
 
     Ours count, where a cell begins with them, else the paper's; where each of several has its meaning, it gets that.
     """
-    found: dict[str, dict[str, tuple[str, str]]] = {}
-    for table in (ROOT / f"{NOTATION}.md").read_text("utf8").split(":name: tab-notation-")[1:]:
-        key = table.split()[0]
-        for cells in rows(table.split(":::")[0]):
-            cell = cells[2] if key != "book" and cells[2].startswith("$") else cells[0]
-            formulas = re.findall(r"\$([^$]+)\$", re.split(r"; |, [a-z]", cell)[0])
-            parts = cells[1].split("; ")
-            for formula, part in zip(formulas, parts if len(parts) == len(formulas) else [cells[1]] * len(formulas)):
-                told = (nodes.make_id(f"tab-notation-{key}"), said(part))
-                found.setdefault(key, {}).setdefault(symbol(formula), told)
+    found: dict[str, tuple[str, str]] = {}
+    table = (ROOT / f"{NOTATION}.md").read_text("utf8").partition(f":name: tab-notation-{key}\n")[2]
+    for cells in rows(table.partition(":::")[0]):
+        cell = cells[2] if cells[2].startswith("$") else cells[0]
+        formulas = re.findall(r"\$([^$]+)\$", re.split(r"; |, [a-z]", cell)[0])
+        parts = cells[1].split("; ")
+        for k, formula in enumerate(formulas):
+            words = said(parts[k] if len(parts) == len(formulas) else cells[1])
+            found.setdefault(symbol(formula), (words, f"{NOTATION}#{nodes.make_id(f'tab-notation-{key}')}"))
     return found
 
 
-def link(app: Any, here: str, page: str, told: tuple[str, str], node: nodes.Node) -> nodes.reference:
-    """Make a word or a formula a link to its row."""
-    uri = f"{app.builder.get_relative_uri(here, page)}#{told[0]}"
-    return nodes.reference("", "", node, internal=True, refuri=uri, reftitle=told[1], classes=["means"])
-
-
 def explain(app: Any, doctree: nodes.document, here: str) -> None:
-    """Explain what stands in plain text of paragraphs; in the glossary, give each row its anchor."""
-    if here == GLOSSARY:
-        for row in doctree.findall(nodes.row):
-            if names(row[0].astext()) != ["term"]:
-                row["ids"].append(anchor(row[0].astext()))
+    """Explain what stands in plain text outside tables; in the glossary, give each row its anchor."""
+
+    def link(told: tuple[str, str], node: nodes.Node) -> nodes.Node:
+        page, _, place = told[1].partition("#")
+        uri = f"{app.builder.get_relative_uri(here, page)}#{place}"
+        return nodes.reference("", "", node, internal=True, refuri=uri, reftitle=told[0], classes=["means"])
+
+    for row in doctree.findall(nodes.row) if here == GLOSSARY else ():
+        row["ids"].append(anchor(row[0].astext()))
     if not TOLD.fullmatch(here):
         return
-    key, meanings = here.split("/")[1], terms()
-    signs = symbols().get("book" if key in ("foundations", "one_level") else key, {})
-    words = re.compile(rf"\b({'|'.join(sorted(map(re.escape, meanings), key=len, reverse=True))})s?\b", re.IGNORECASE)
-    known: set[Any] = set()
-    for paragraph in list(doctree.findall(nodes.paragraph)):
-        above, node = [paragraph], paragraph.parent
-        while node is not None and not isinstance(node, nodes.document):
-            above, node = [*above, node], node.parent
-        if any(isinstance(one, (nodes.entry, nodes.caption, nodes.figure)) for one in above):
+    key, meanings, signs = here.split("/")[1], terms(), dict[str, tuple[str, str]]()
+    all_signs = symbols("book" if key in ("foundations", "one_level") else key)
+    words = re.compile(rf"\b((?:{'|'.join(sorted(meanings, key=len, reverse=True))})s?)\b", re.IGNORECASE)
+    for node in list(doctree.findall()):
+        if isinstance(node, nodes.section):
+            signs = dict(all_signs)
+        if not isinstance(node, nodes.paragraph) or isinstance(node.parent, nodes.entry):
             continue
-        section = above[-2] if isinstance(above[-2], nodes.section) else above[-1]
-        for child in list(paragraph):
-            if isinstance(child, nodes.math) and (sign := symbol(child.astext())) in signs:
-                if (id(section), sign) not in known:
-                    known.add((id(section), sign))
-                    paragraph.replace(child, link(app, here, NOTATION, signs[sign], child.deepcopy()))
-            elif isinstance(child, nodes.Text):
-                parts, end = [], 0
-                for match in words.finditer(child):
-                    if (term := match[1].lower()) not in known:
-                        known.add(term)
-                        told = link(app, here, GLOSSARY, meanings[term], nodes.inline("", match[0]))
-                        parts, end = [*parts, nodes.Text(child[end : match.start()]), told], match.end()
-                if parts:
-                    paragraph.replace(child, [*parts, nodes.Text(child[end:])])
+        for child in list(node):
+            if isinstance(child, nodes.math) and (told := signs.pop(symbol(child.astext()), None)):
+                node.replace(child, link(told, child.deepcopy()))
+            elif isinstance(child, nodes.Text) and words.search(child):
+                parts: list[nodes.Node] = []
+                for k, part in enumerate(words.split(child)):  # every other one is a term
+                    name = part.lower() if part.lower() in meanings else part.lower().removesuffix("s")
+                    told = meanings.pop(name, None) if k % 2 else None
+                    parts.append(link(told, nodes.inline("", part)) if told else nodes.Text(part))
+                node.replace(child, parts)
 
 
 def setup(app: Any) -> dict[str, Any]:

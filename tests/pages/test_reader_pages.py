@@ -64,8 +64,8 @@ def test_each_mechanism_of_the_overview_stands_at_the_year_of_its_paper_and_lead
 @pytest.mark.book
 @pytest.mark.browser
 def test_a_term_says_what_it_means_at_the_keyboard_and_under_a_finger(book: Book, chromium: Chromium) -> None:
-    anchor, meaning = definitions.terms()["strategy-proofness"]
-    term = f"document.querySelector('.bd-article a.means[href$=\"#{anchor}\"]')"
+    meaning, place = definitions.terms()["strategy-proofness"]
+    term = f"document.querySelector('.bd-article a.means[href$=\"{place.split('#')[1]}\"]')"
     shown = f"getComputedStyle({term}, '::after').content"
     chromium.look(390, still=True)
     chromium.open((book.html / "book" / "foundations" / "story.html").as_uri())
