@@ -40,8 +40,11 @@ help:  ## list the targets
 
 setup: $(READY)  ## make .venv/ and install the lock and the package into it
 
-# An environment holds paths: one that was copied with its checkout would run the code of the other copy.
+# An environment holds paths: one that was copied with its checkout would run the code of the other copy. The PYTHON of
+# `make fresh` is that of its copies.
+ifneq ($(MAKECMDGOALS),fresh)
 $(shell tools/make_venv.sh --check "$(VENV)" "$(PYTHON)")
+endif
 
 $(PY):
 	@tools/make_venv.sh "$(VENV)" "$(PYTHON)"

@@ -37,9 +37,6 @@ __all__ = ["SPANS", "TURNED_AWAY", "Requests", "VirtualClusters", "as_requests",
 _SHARING = ("relaxation", "greedy", "metagreedy", "vector_packing", "exact")
 
 
-# -------------------------------------------------------------------------------------- one cluster among its users
-
-
 # ------------------------------------------------------------------------------------------------------ the result
 
 

@@ -139,7 +139,4 @@ def cbdrf(
     return replace(found.rounded(), rule=rule, named_users=named.users, named_resources=named.resources)
 
 
-# -------------------------------------------------------------------------------------------------------- what happened
-
-
 # -------------------------------------------------------------------------------------------------- one phase at a time

@@ -65,8 +65,8 @@ class Tree(NamedTuple):
     tree: FloatArray
     #: The lowest machine below each node, shape (G, 2 leaves).
     lowest: NDArray[np.int64]
-    needs: FloatArray
     #: What the least demanding user of each kind needs, and the kind of each user.
+    needs: FloatArray
     kinds: NDArray[np.int64]
     stack: NDArray[np.int64]
 

@@ -50,16 +50,16 @@ class Machines(NamedTuple):
     #: A column for each machine, in order of their places, shape (m + W, N): room, then the ratios by each lead
     #:   (DISTANCE) or the logarithms of the parts of the mix (ENTROPY).
     seen: FloatArray
-    low: FloatArray
     #: The least and the largest of these in each block, shape (m + W, B).
+    low: FloatArray
     high: FloatArray
-    number: NDArray[np.int64]
     #: The machine at each place, ascending within a block, and the place of each machine, shape (N,).
+    number: NDArray[np.int64]
     place: NDArray[np.int64]
     #: Looks in vain since all was sorted, and machines in blocks, shape (2,).
     work: NDArray[np.int64]
-    bounds: FloatArray
     #: To work in: (B,), (S,).
+    bounds: FloatArray
     far: FloatArray
 
 

@@ -40,11 +40,11 @@ class Turns(NamedTuple):
     #: Slots of the round that are not served yet.
     grants: NDArray[np.int64]
     demands: FloatArray
-    limit: FloatArray
     #: What a machine may hold, and what it holds, shape (N, m).
+    limit: FloatArray
     used: FloatArray
-    users: NDArray[np.int32]
     #: User and machine of each task placed.
+    users: NDArray[np.int32]
     machines: NDArray[np.int32]
 
 

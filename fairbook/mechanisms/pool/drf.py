@@ -60,10 +60,10 @@ def drf_rule(
 ) -> tuple[list[Any], list[int]]:
     """Progressive filling in numbers of any kind: tasks, and what stops each user (:mod:`fairbook.filling`).
 
-    A bound that is None is none; minima fit, up to ``near`` of a resource, and are within the bounds. The level is what
-    ``measure`` makes of shares by weight, the largest in DRF. By hand: 9 CPUs,
-    18 GB. At level 2/3 three tasks of (1, 4) and two of (3, 1) use up the CPUs. A second user with a minimum of 5/2
-    tasks waits there, and 3/2 CPUs are left to the first.
+    Arguments are lists. A bound that is None is none; minima fit, up to ``near`` of a resource, and are within the
+    bounds. The level is what ``measure`` makes of shares by weight, the largest in DRF. By hand: 9 CPUs, 18 GB. At
+    level 2/3 three tasks of (1, 4) and two of (3, 1) use up the CPUs. A second user with a minimum of 5/2 tasks waits
+    there, and 3/2 CPUs are left to the first.
 
     >>> from fractions import Fraction as F
     >>> drf_rule([[F(1), F(4)], [F(3), F(1)]], capacities=[F(9), F(18)])
@@ -173,7 +173,10 @@ def as_min_tasks(min_tasks: Any, named: Named, pool: FloatArray, bounds: FloatAr
 
 
 def _left(tasks: FloatArray, demands: FloatArray, pool: FloatArray) -> FloatArray:
-    """Give what tasks (n, 1) leave of each resource, rounded once: somebody may live on a little (Dekker 1971)."""
+    """Give what tasks (n, 1) leave of each resource, rounded once, since somebody may live on a little.
+
+    2^27 + 1 splits a double in two, and so what a product loses by rounding can be computed (Dekker 1971).
+    """
 
     def halves(one: FloatArray) -> tuple[FloatArray, FloatArray]:
         high = one * 134217729.0 - (one * 134217729.0 - one)

@@ -173,9 +173,10 @@ def in_whole_tasks(
     stop: bool = False,
     **reading: Any,
 ) -> Allocation:
-    """Hand out whole tasks one by one: the rule in fractions, or ``serve``, which says what the options mean.
+    """Hand out whole tasks one by one: the rule in fractions, or ``serve``.
 
-    ``order`` is 1, or -1 where the last of several users of the same level is served first.
+    ``serve`` says what ``ahead`` and ``stop`` mean. ``order`` is 1, or -1 where the last of several users of the same
+    level is served first.
     """
     named = as_demands(demands)
     values = named.values

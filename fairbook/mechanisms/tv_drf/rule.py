@@ -97,7 +97,7 @@ def tv_drf_rule(
     group be left over; users and machines as near to each other are tied, and the first is taken. Returns the accounts
     of all users after all periods.
 
-    Cost of whole tasks O(n m + K m) each. Fluid: ``tv_drf_fluid.fill``, in each period for all
+    Cost of whole tasks O(n m + K m) each. Fluid: ``fluid.fill``, in each period for all
     groups of tasks that wait. Fractions grow with each user and period, to thousands of digits: 1000 users whose tasks
     wait for 10 periods take a minute, in floats a tenth of a second.
 

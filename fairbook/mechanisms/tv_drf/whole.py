@@ -2,8 +2,8 @@
 
 Users stand in a tournament by their value, beta in the first phase of a period and G in the second: its winner is whom
 a look at all of them would give, for the task handed out changes the value of one user alone. Running tasks never
-lowers beta, so nobody comes back to the first phase. The nearest machine is that of a scan (``nearest.py``). What is
-left of a machine is a sum of two doubles, so that a million subtractions leave no error.
+lowers beta, so nobody comes back to the first phase. The nearest machine is that of a scan (``nearest_machine.py``).
+What is left of a machine is a sum of two doubles, so that a million subtractions leave no error.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def hand_out(
     """Run Algorithm 1 over all periods; a generator that pauses now and then.
 
     ``stock``: the machines, (K, m), what is left on them as the sum of two arrays, and the pool, (m,). ``at`` are the
-    same machines for ``nearest.py``. ``results`` (zeros) are tasks, amounts, use of machines, G, tasks left
+    same machines for ``nearest_machine.py``. ``results`` (zeros) are tasks, amounts, use of machines, G, tasks left
     over, what stops each user, and tasks on each machine, where there is room for these.
     """
     tasks, amounts, machine_use, cumulative, unserved, stops, placement = results
