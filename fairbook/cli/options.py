@@ -75,14 +75,12 @@ def settings(rule: Mechanism, given: list[str]) -> dict[str, Any]:
     return found
 
 
-def _brief(about: str) -> str:
-    """Give the beginning of what is said of a mechanism, as much of it as a line of help has room for."""
-    return textwrap.shorten(re.split("[;:(]", about)[0], 58, placeholder="...")
-
-
 def add_allocate(commands: Any, run: Callable[[argparse.Namespace], int]) -> None:
     """Declare the command."""
-    rules = "\n".join(f"  {row.name:<17} {_brief(row.about)}" for row in registry.values())
+    brief = {
+        row.name: textwrap.shorten(re.split("[;:(]", row.about)[0], 58, placeholder="...") for row in registry.values()
+    }
+    rules = "\n".join(f"  {name:<17} {about}" for name, about in brief.items())
     parser = add_command(
         commands,
         "allocate",

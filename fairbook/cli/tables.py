@@ -20,7 +20,7 @@ import pandas as pd
 
 from fairbook.cli.common import NUMBER, Refused, few, note, shown
 from fairbook.exports import read
-from fairbook.exports.summary import Summary, summed_up
+from fairbook.exports.summary import summed_up
 from fairbook.exports.told import BYTES, Export, as_name, quantity
 from fairbook.files import unpacked
 from fairbook.model.inputs import raise_at_first
@@ -326,7 +326,7 @@ class Machines(NamedTuple):
 def read_machines(name: str, content: bytes, users: Users, options: argparse.Namespace) -> Machines:
     """Read a table of machines, or an export, that have the resources of the users."""
     resources = users.resources if "max_vms" not in users.columns else ["capacity"]
-    told = _summed_up(read(content, name, None), name, options).machines if is_export(content) else None
+    told = _summed_up(read(content, name, None), name, options)[1] if is_export(content) else None
     table = read_table(name, content, "machine") if told is None else Table(name, told)
     if table.cells.empty:
         raise Refused(f"{name}: {_NO_MACHINE}")
@@ -386,28 +386,24 @@ def exported(file: tuple[str, bytes], machines: tuple[str, bytes] | None, option
     if machines is not None or options.capacity:
         export = export.beside(read(machines[1], machines[0], None) if machines and other else Export())
         source = machines[0] if machines else name
-    told = _summed_up(export, f"{name}, {source}" if other else name, options)
-    if told.demands.empty or (other and told.machines.empty):
-        raise Refused(f"{name}: holds no user {_NOBODY}" if told.demands.empty else f"{source}: {_NO_MACHINE}")
-    resources, names, bound = list(told.demands), list(told.demands.index), _free("max_tasks", told.demands)
-    cells = told.demands.assign(**{bound: told.max_tasks}).map(str).astype(object)
+    asks, there = _summed_up(export, f"{name}, {source}" if other else name, options)
+    if asks.empty or (other and there.empty):
+        raise Refused(f"{name}: holds no user {_NOBODY}" if asks.empty else f"{source}: {_NO_MACHINE}")
+    resources, names = list(there), list(asks.index)
+    cells = asks[[*resources, "max_tasks"]].map(str).astype(object)
     cells.index = pd.Index([f"{name}, user {user!r}" for user in names])
+    held = asks[[f"held_{resource}" for resource in resources]].set_axis(resources, axis=1)
     lines = pd.MultiIndex.from_arrays([[""] * len(names), names], names=[None, "user"])
-    table = Table(name, cells, told.held, None if told.machines.empty else _machines(source, told.machines))
-    users = Users(table, None, {"max_tasks": bound}, resources, names, [""], "", lines)
+    table = Table(name, cells, held, None if there.empty else _machines(source, there))
+    users = Users(table, None, {"max_tasks": "max_tasks"}, resources, names, [""], "", lines)
     return users if options.users is None else _with_terms(users, options.users, {ask.user for ask in export.asks})
 
 
-def _summed_up(export: Export, name: str, options: argparse.Namespace) -> Summary:
-    told = summed_up(export, options.all_nodes)
-    for text in told.notes:
+def _summed_up(export: Export, name: str, options: argparse.Namespace) -> tuple[pd.DataFrame, pd.DataFrame]:
+    users, machines = summed_up(export, options.all_nodes)
+    for text in users.attrs["notes"]:
         note(f"{name}: {text}")
-    return told
-
-
-def _free(name: str, resources: pd.DataFrame) -> str:
-    """Give a heading that no resource has."""
-    return f"{name} (not the resource)" if name in resources else name
+    return users, machines
 
 
 def _machines(source: str, frame: pd.DataFrame) -> Machines:
@@ -443,6 +439,6 @@ def _with_terms(users: Users, source: str, known: set[str]) -> Users:
         values = values.set_axis(names).reindex(users.names, fill_value=_TERMS[argument])
         if argument == "max_tasks":
             values = np.minimum(values, users.spread(columns[argument], 0.0))
-        columns.setdefault(argument, _free(column, cells[users.resources]))
+        columns.setdefault(argument, f"{column} ({source})")  # no resource is called so
         cells[columns[argument]] = values.map(str).to_numpy()
     return users._replace(table=users.table._replace(cells=cells), columns=columns)

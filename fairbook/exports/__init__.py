@@ -93,13 +93,7 @@ def read_export(
         found = found.beside(read(unpacked(Path(machines).read_bytes(), str(machines)), str(machines), None))
     if not found.asks:
         raise InvalidInput(f"{path}:", "must tell pods or jobs that have not finished", None)
-    told = summed_up(found, all_nodes)
-    taken = {"max_tasks", *(f"held_{name}" for name in told.demands)}
-    apart = {name: f"{name} (resource)" for name in told.demands if name in taken}
-    held = told.held.rename(columns=apart).add_prefix("held_")
-    users = pd.concat([told.demands.rename(columns=apart), told.max_tasks, held], axis=1)
-    users.attrs["notes"] = told.notes
-    return users, told.machines.rename(columns=apart)
+    return summed_up(found, all_nodes)
 
 
 def read(content: bytes, source: str, by: str | None) -> Export:

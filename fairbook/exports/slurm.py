@@ -10,7 +10,7 @@ from fairbook.errors import InvalidInput
 from fairbook.exports.told import Amounts, Ask, Export, add, as_name, get
 
 _PIECES = {letter: 1024**power for power, letter in enumerate("KMGTP", start=1)}
-_NO_PIECES = {"", "N/A", "bb", "billing", "cpu", "fs", "ic", "license", "mem", "node"}
+_NO_PIECES = {"", "N/A", "bb", "billing", "energy", "fs", "ic", "license", "node", "pages", "vmem"}
 _UNSET = {2**32 - 2, 2**32 - 1, 2**64 - 2, 2**64 - 1}  # what older versions of Slurm write for no value and no bound
 _HOLDING = {"RUNNING", "CONFIGURING", "COMPLETING", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED"}
 _WAITING = {"PENDING", "SUSPENDED", "REQUEUED"}
@@ -43,40 +43,25 @@ def _number(item: Any, field: str, most: float = 1e15) -> float:
     return float(value)
 
 
-def _amount(text: str, of_all: str, plain: int = 1) -> float:
-    """Read a number with a unit, or a plain one."""
-    matched = re.fullmatch(r"(\d{1,15}\.?\d{0,15})([KMGTP]?)", text, re.ASCII)
-    if matched is None:
-        raise InvalidInput("resources", "must be such as cpu=4,mem=16G,gres/gpu=1 or gpu:a100:4", of_all)
-    return float(matched[1]) * _PIECES.get(matched[2], plain)
+def _read(text: str | None, *, whole: bool = False) -> Any:
+    """Read resources such as ``gpu:a100:4(S:0-1),gpu:2`` or ``cpu=4,mem=16G,gres/gpu=6``, as far as jobs use them up.
 
-
-def _tres(text: str | None) -> Any:
-    """Read trackable resources such as ``cpu=4,mem=16G,gres/gpu=1,gres/gpu:a100=1``."""
-    found, rest = Amounts(), []
-    for part in filter(None, (text or "").split(",")):
-        name, _, number = part.partition("=")
-        if name == "mem":
-            found["memory"] += _amount(number, part, 2**20) / 2**30
-        elif name == "cpu":
-            found["cpu"] += _amount(number, part)
-        elif name.startswith("gres/"):
-            rest.append(part)
-    return found + _gres(",".join(rest), whole=True)
-
-
-def _gres(text: str | None, *, whole: bool = False) -> Any:
-    """Read generic resources such as ``gpu:a100:4(S:0-1),gpu:2`` or ``gres/gpu=6``, as far as jobs use them up.
-
-    Each has its sum, and each type its own. Where ``whole``, pieces without a type are those with one and the rest.
+    Each has its sum, and each type its own. Where ``whole``, as where Slurm keeps accounts, pieces without a type are
+    those with one and the rest.
     """
     plain, typed, kinds = Amounts(), Amounts(), Amounts()
     for part in re.sub(r"\([^)]*\)", "", text or "").split(","):
-        name, *rest = re.sub("^gres[/:]", "", part).replace("=", ":").split(":")
+        told, sign, number = part.partition("=")
+        name, *rest = re.sub("^gres[/:]", "", told).split(":")
         if name.partition("/")[0] in _NO_PIECES or "no_consume" in rest:  # as many jobs as like may use that
             continue
-        number = rest.pop() if rest and (len(rest) > 1 or rest[0][:1].isdigit()) else "1"
-        name, amount = as_name(name, "resources"), _amount(number, part)
+        if not sign:
+            number = rest.pop() if rest and (len(rest) > 1 or rest[0][:1].isdigit()) else "1"
+        matched = re.fullmatch(r"(\d{1,15}\.?\d{0,15})([KMGTP]?)", number, re.ASCII)
+        if matched is None:
+            raise InvalidInput("resources", "must be such as cpu=4,mem=16G,gres/gpu=1 or gpu:a100:4", part)
+        amount = float(matched[1]) * _PIECES.get(matched[2], 2**20 if name == "mem" else 1)
+        name, amount = ("memory", amount / 2**30) if name == "mem" else (as_name(name, "resources"), amount)
         if rest and rest[0]:
             typed[name] += amount
             kinds[as_name(f"{name}:{rest[0].lower()}", "resources")] += amount
@@ -124,12 +109,14 @@ def _asked_by_job(job: Any, holds: bool) -> tuple[Any, int]:
     Where the accounting does not list a generic resource, it stands in ``gres_detail`` of what runs, and in
     ``tres_per_*`` of what waits. A type counts where it was asked for, not where a job happened to get it.
     """
-    wanted, given = _tres(job.get("tres_req_str")), _tres(job.get("tres_alloc_str") if holds else "")
+    wanted = _read(job.get("tres_req_str"), whole=True)
+    given = _read(job.get("tres_alloc_str") if holds else "", whole=True)
     nodes, tasks, sockets = (max(1.0, _number(job, name, 1e6)) for name in ("node_count", "tasks", "sockets_per_node"))
     each: dict[str, float] = {}
     for unit, times in {"socket": nodes * sockets, "task": tasks, "node": nodes, "job": 1}.items():
-        each |= {name: times * amount for name, amount in _gres(job.get(f"tres_per_{unit}")).items()}
-    detail = _gres(",".join(job.get("gres_detail") or ()) if holds else "")
+        each |= {name: times * amount for name, amount in _read(job.get(f"tres_per_{unit}")).items()}
+    each = {name: amount for name, amount in each.items() if name not in ("cpu", "memory")}  # which ``wanted`` sums up
+    detail = _read(",".join(job.get("gres_detail") or ()) if holds else "")
     found = {**each, **wanted, **detail, **given}
     kinds = {name for name in (*wanted, *each) if ":" in name} if wanted or each else set(found)
     if not (wanted or given):
@@ -151,7 +138,9 @@ def _array(text: str | None) -> int:
     return max(1, count)
 
 
-def _add_machine(into: Export, name: Any, words: set[str], amounts: Any, rooms: Iterable[str]) -> None:
+def _add_machine(
+    into: Export, name: Any, words: set[str], rooms: Iterable[str], cpus: float, memory: float, gres: Any
+) -> None:
     """Add a machine, unless it is out of service. A powered-down one starts when a job comes."""
     if words & {"POWERING_UP", "POWERING_DOWN"}:
         words = words - {"NOT_RESPONDING"}  # not yet, or on its way to what can be started again
@@ -161,15 +150,15 @@ def _add_machine(into: Export, name: Any, words: set[str], amounts: Any, rooms: 
     elif out or words - _ORDINARY:
         into.notes[f"{told}, and {'left out' if out else 'counted'}"][name] = 1  # a node is in several partitions
     if not out:
-        into.machines[name] = amounts
+        into.machines[name] = Amounts({"cpu": cpus, "memory": memory / 1024}) + _read(gres)
         into.rooms[name] = into.rooms.get(name, frozenset()) | {*rooms}
 
 
 def read_node(node: Any, by: str | None, of_all: str, into: Export) -> None:
     cpus, memory = _number(node, "effective_cpus") or _number(node, "cpus"), _number(node, "real_memory")
-    amounts = Amounts({"cpu": cpus, "memory": memory / 1024}) + _gres(node.get("gres"))
     words, rooms = _words(node.get("state"), node.get("state_flags")), node.get("partitions") or ()
-    _add_machine(into, node.get("name"), words, amounts, rooms.split(",") if isinstance(rooms, str) else rooms)
+    rooms = rooms.split(",") if isinstance(rooms, str) else rooms
+    _add_machine(into, node.get("name"), words, rooms, cpus, memory, node.get("gres"))
 
 
 def read_row(row: Any, by: str | None, of_all: str, into: Export) -> None:
@@ -180,5 +169,4 @@ def read_row(row: Any, by: str | None, of_all: str, into: Export) -> None:
     if memory < _number(row["memory"], "maximum"):
         into.notes[_UNEVEN] |= dict.fromkeys(names, 1)
     for name in names:
-        amounts = Amounts({"cpu": cpus / len(names), "memory": memory / 1024}) + _gres(get(row, "gres", "total"))
-        _add_machine(into, name, states, amounts, [room] if room else ())
+        _add_machine(into, name, states, [room] if room else (), cpus / len(names), memory, get(row, "gres", "total"))

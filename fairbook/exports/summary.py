@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from fairbook.exports.told import NOT_READY, Ask, Export
-
-
-class Summary(NamedTuple):
-    """What each user asks for and holds, and what each machine has: one row each, one column a resource."""
-
-    demands: pd.DataFrame
-    max_tasks: pd.Series
-    held: pd.DataFrame
-    machines: pd.DataFrame
-    notes: list[str]
 
 
 def _listed(text: str, names: Counter[str]) -> str:
@@ -62,8 +52,11 @@ def _kept_off(asks: list[Ask], export: Export, machines: Iterable[str]) -> int:
     )
 
 
-def summed_up(export: Export, all_nodes: bool = False) -> Summary:
-    """Sum up what each user asks for; leave out what asks for nothing, or for what no machine has."""
+def summed_up(export: Export, all_nodes: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Sum up what each user asks for, as :func:`fairbook.read_export` gives it, and what each machine has.
+
+    What asks for nothing, or for what no machine has, is left out.
+    """
     notes: list[str] = []
     machines = _in_service(export, all_nodes, notes)
     lost = {*export.notes[NOT_READY], *(export.machines.keys() - machines.keys())}
@@ -93,7 +86,12 @@ def summed_up(export: Export, all_nodes: bool = False) -> Summary:
     count, total, held = (values.groupby(asked["user"], sort=False).sum() for values in of_all)
     rows = [[float(one[name]) for name in resources] for one in machines.values()]
     table = pd.DataFrame(rows, pd.Index(list(machines), name="machine"), resources, dtype=float)
-    return Summary(total.div(count, axis=0), count.rename("max_tasks"), held, table, notes)
+    taken = {"max_tasks", *(f"held_{name}" for name in resources)}
+    apart = {name: f"{name} (resource)" for name in resources if name in taken}
+    asks, held = total.div(count, axis=0).rename(columns=apart), held.rename(columns=apart).add_prefix("held_")
+    users = pd.concat([asks, count.rename("max_tasks"), held], axis=1)
+    users.attrs["notes"] = notes
+    return users, table.rename(columns=apart)
 
 
 def _what_counts(times: Any, amounts: Any, machines: dict[str, Any], there: Any, notes: list[str]) -> tuple[Any, Any]:

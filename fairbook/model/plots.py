@@ -17,7 +17,6 @@ from fairbook.model.clusters import VirtualClusters
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.fluid_placement import FluidPlacement
 from fairbook.model.inputs import FloatArray, IntArray
-from fairbook.model.phased import PhasedRun
 from fairbook.model.placement import Placement
 from fairbook.model.result import printable
 
@@ -64,24 +63,25 @@ def plot(result: Any, ax: Axes | None = None) -> Axes:
         ax = pyplot.figure(layout="constrained").add_subplot()
     if isinstance(result, Allocation):
         parts = (result.tasks[:, None] * result.demands / result.capacities)[..., None]
-        _bars(ax, parts, result.resources, result.users, "resource", "part of the resource")
+        _bars(ax, result, parts, result.resources, "resource", "part of the resource")
     elif isinstance(result, VirtualClusters):
-        parts, sizes = result.by_cluster[..., None], result.requests.capacities
-        _bars(ax, parts, result.clusters, result.users, "cluster", "VMs", sizes)
+        _bars(ax, result, result.by_cluster[..., None], result.clusters, "cluster", "VMs", result.requests.capacities)
     elif isinstance(result, FluidPlacement):
-        whole = result.cell.class_capacities
-        parts = result.by_class.T[:, :, None] * result.cell.demands[:, None] / np.where(whole > 0, whole, 1)
-        _bars(ax, parts, result.classes, result.users, _each("class of machines", result), "part in use")
+        parts = result.by_class.T[:, :, None] * result.cell.demands[:, None] / _divisor(result.cell.class_capacities)
+        _bars(ax, result, parts, result.classes, "class of machines", "part in use")
+    elif isinstance(result, Placement):
+        cell, where = result.cell, (result.placed_user, result.placed_machine)
+        parts = cell.demands[where[0]] / _divisor(cell.machines)[cell.machine_class[where[1]]]
+        names = [result.classes[k] for k in cell.machine_class]
+        _bars(ax, result, parts, names, "machine", "part in use", where=where)
     elif isinstance(result, DynamicAllocation):
         n = len(result)
         levels = np.full((n, n), np.nan)
         for k in range(1, n + 1):
             levels[k - 1, :k] = result.levels_at(k)
         _lines(ax, levels, result.users, "arrival", "level", first=1)
-    elif isinstance(result, PhasedRun):
-        _lines(ax, getattr(result, result.drawn), result.users, result.step, result.drawn.replace("_", " "))
     else:
-        _machines(ax, result)
+        _lines(ax, getattr(result, result.drawn), result.users, result.step, result.drawn.replace("_", " "))
     count = len(result.users)
     by = f"virtual_cluster, {result.method}" if isinstance(result, VirtualClusters) else result.mechanism
     ax.set_title(f"{by}, {count} user{'s' * (count > 1)}")
@@ -92,6 +92,11 @@ def _text(name: Any) -> str:
     """Write a name as it is: no formula, no control characters, and not all of what is very long."""
     text = printable(str(name)).replace("\n", r"\n")
     return (text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}...").replace("$", r"\$")
+
+
+def _divisor(sizes: FloatArray) -> FloatArray:
+    """Give what parts are parts of; of a resource that a machine lacks nothing is in use."""
+    return np.where(sizes > 0, sizes, 1)
 
 
 def _pieces(sizes: FloatArray, users: Sequence[Any]) -> tuple[IntArray, list[str]]:
@@ -107,66 +112,46 @@ def _pieces(sizes: FloatArray, users: Sequence[Any]) -> tuple[IntArray, list[str
 
 def _bars(
     ax: Axes,
+    result: Any,
     parts: FloatArray,
-    names: Sequence[Any],
-    users: Sequence[Any],
-    of: str,
-    amount: str,
-    sizes: FloatArray | None = None,
-) -> None:
-    """Draw what each user has, (n, B, g), as g bars side by side for each of B names."""
-    piece, labels = _pieces(parts.sum(axis=(1, 2)), users)
-    together = np.zeros((len(labels), *parts.shape[1:]))
-    np.add.at(together, piece, parts)
-    _stack(ax, together, labels, names, of, amount, sizes)
-
-
-def _machines(ax: Axes, result: Placement) -> None:
-    """Draw who uses how much of each machine."""
-    cell = result.cell
-    piece, labels = _pieces(result.dominant_shares, result.users)
-    sizes = cell.machines[cell.machine_class]
-    parts = np.zeros((len(labels), *sizes.shape))
-    np.add.at(parts, (piece[result.placed_user], result.placed_machine), cell.demands[result.placed_user])
-    names = [result.classes[k] for k in cell.machine_class]
-    _stack(ax, parts / np.where(sizes > 0, sizes, 1), labels, names, _each("machine", result), "part in use")
-
-
-def _each(of: str, result: Placement | FluidPlacement) -> str:
-    """Say which bars stand side by side."""
-    return f"{of}, a bar each for {', '.join(map(_text, result.resources))}" if len(result.resources) > 1 else of
-
-
-def _stack(
-    ax: Axes,
-    parts: FloatArray,
-    labels: list[str],
     names: Sequence[Any],
     of: str,
     amount: str,
     sizes: FloatArray | None = None,
+    where: tuple[Any, ...] | None = None,
 ) -> None:
-    """Stack pieces, (P, B, g), in bars, and draw the frames that they fill; of many bars the fullest of each name."""
-    colours, total, (_, count, side) = [*_COLOURS[: len(labels)], _OTHERS], parts.sum(axis=0).round(9), parts.shape
+    """Stack what each user has, g bars side by side for each name, and draw the frames that they fill.
+
+    ``parts`` has the shape (n, B, g), or (E, g) beside ``where``, which tells user and bar of each of E entries. Of
+    many bars the fullest of each name is drawn.
+    """
+    user, *bar = (np.arange(len(parts)),) if where is None else where
+    own: FloatArray = np.bincount(user, parts.sum(axis=tuple(range(1, parts.ndim))), len(result.users)).astype(float)
+    piece, labels = _pieces(own, result.users)
+    count, side = len(names), parts.shape[-1]
+    pieces = np.zeros((len(labels), count, side))
+    np.add.at(pieces, (piece[user], *bar), parts)
+    colours, total = [*_COLOURS[: len(labels)], _OTHERS], pieces.sum(axis=0).round(9)
     if count * side > _BARS:
-        fullest = np.take_along_axis(parts, total.argmax(axis=1)[None, :, None], axis=2)[..., 0]
+        fullest = np.take_along_axis(pieces, total.argmax(axis=1)[None, :, None], axis=2)[..., 0]
         order = np.lexsort((*-fullest[::-1], -total.max(axis=1)))
         edges, closed = np.arange(count + 1) - 0.5, [*order, order[-1]]  # a step ends where the next begins
         handles: list[Any] = ax.stackplot(edges, fullest[:, closed], colors=colours, step="post", lw=0)
         if sizes is not None:
             ax.step(edges, sizes[closed], "k:", where="post")
-        of = f"{of.partition(',')[0]}, from the fullest on" + (", its fullest resource" if side > 1 else "")
+        of += ", from the fullest on" + ", its fullest resource" * (side > 1)
     else:
         wide = 0.8 / side
         middle = (np.arange(count)[:, None] + (np.arange(side) - (side - 1) / 2) * wide).ravel()
         below, handles = np.zeros(count * side), []
-        for piece, colour in zip(parts.reshape(len(parts), -1), colours):
-            handles.append(ax.bar(middle, piece, wide, bottom=below, color=colour, ec="w", lw=0.5))
-            below += piece
+        for heights, colour in zip(pieces.reshape(len(pieces), -1), colours):
+            handles.append(ax.bar(middle, heights, wide, bottom=below, color=colour, ec="w", lw=0.5))
+            below += heights
         if sizes is not None:
             ax.bar(middle, sizes, wide, fill=False, ec="k", ls=":")
         ticks = [_text(name) for name in names]
         ax.set_xticks(range(count), ticks, rotation=90 if count > 8 or count * max(map(len, ticks)) > 50 else 0)
+        of += f", a bar each for {', '.join(map(_text, result.resources))}" if side > 1 else ""
     ax.set(xlabel=of, ylabel=amount)
     ax.legend(handles, labels, **_BESIDE)
 

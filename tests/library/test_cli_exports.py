@@ -417,7 +417,8 @@ def test_a_resource_may_be_called_like_a_heading(name: str, tmp_path: Path) -> N
     amounts = {of: container(cpu="1", **{name: n}) for of, n in (("a", "5"), ("b", "1"))}
     source = written(tmp_path, kubernetes(node(cpu="2", **{name: "800"}), *(pod(amounts[of], of=of) for of in "aabb")))
     told = everything(tmp_path, source)
-    assert [(one["user"], one["tasks"], one[f"use_{name}"]) for one in told["users"]] == [("a", 1, 5), ("b", 1, 1)]
+    use = f"use_{name} (resource)" if name in ("max_tasks", "held_cpu") else f"use_{name}"
+    assert [(one["user"], one["tasks"], one[use]) for one in told["users"]] == [("a", 1, 5), ("b", 1, 1)]
     users, machines = fb.read_export(source)
     p = fb.drf(users[machines.columns], capacities=machines.sum(), max_tasks=users["max_tasks"])
     assert (p.tasks.tolist(), users.columns.is_unique) == ([1, 1], True)
