@@ -17,6 +17,7 @@ from fairbook.model.clusters import VirtualClusters
 from fairbook.model.dynamic import DynamicAllocation
 from fairbook.model.fluid_placement import FluidPlacement
 from fairbook.model.inputs import FloatArray, IntArray
+from fairbook.model.phased import PhasedRun
 from fairbook.model.placement import Placement
 from fairbook.model.result import printable
 
@@ -80,7 +81,7 @@ def plot(result: Any, ax: Axes | None = None) -> Axes:
         for k in range(1, n + 1):
             levels[k - 1, :k] = result.levels_at(k)
         _lines(ax, levels, result.users, "arrival", "level", first=1)
-    else:
+    elif isinstance(result, PhasedRun):
         _lines(ax, getattr(result, result.drawn), result.users, result.step, result.drawn.replace("_", " "))
     count = len(result.users)
     by = f"virtual_cluster, {result.method}" if isinstance(result, VirtualClusters) else result.mechanism
