@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
 import fairbook as fb
 from fairbook.mechanisms.credit.cbdrf import cbdrf_rule
-from fairbook.mechanisms.credit.cbdrf_phase import grant_tasks_rule
 from fairbook.mechanisms.credit.cbdrf_run import CreditRun
 from fairbook.mechanisms.credit.credit_rule import CreditRule
 from fairbook.model.exact import fractions
-from tests.strategies import REPEATABLE, floats, instances
+from tests.strategies import floats
 
 GRANTS = ("scaled", "weighted", "capped")
 HELD, PENALTIES, READINGS = ("returns", "stays"), ("step", "graded"), ("least", "mean", "dominant")
@@ -27,46 +25,12 @@ COMBINATIONS = list(product(GRANTS, HELD, PENALTIES, READINGS))
 RTOL = 1e-11
 POOL = [500.0, 50_000.0]  # the paper's CPU and memory
 
-TENTHS = st.builds(Fraction, st.integers(0, 10), st.just(10))
-SEVENTHS = st.builds(Fraction, st.integers(1, 6), st.just(7))
-FACTORS = st.one_of(st.just(Fraction(1)), st.just(Fraction(0)), TENTHS, SEVENTHS)
-
 
 def same(found: Any, exact: Any, rtol: float = RTOL, atol: float = 0.0) -> bool:
     return np.allclose(np.asarray(found, dtype=float), floats(exact), rtol=rtol, atol=atol)
 
 
 # ---------------------------------------------------------------------------------------------------- one phase
-
-
-@REPEATABLE
-@given(instances(zeros=False), st.lists(FACTORS, min_size=7, max_size=7))
-def test_closed_forms_for_positive_demands(case: Any, factors: list[Fraction]) -> None:
-    share = [[d / c for d, c in zip(row, case.capacities, strict=True)] for row in case.demands]
-    n, m = len(share), len(share[0])
-    psi = factors[:n]
-    d = [[s / max(row) for s in row] for row in share]
-
-    def largest_level(weights: list[Fraction], taken: list[Fraction]) -> Fraction:
-        sums = [sum((w * row[j] for w, row in zip(weights, d, strict=True)), Fraction(0)) for j in range(m)]
-        return min(((1 - taken[j]) / sums[j] for j in range(m) if sums[j]), default=Fraction(0))
-
-    nothing = [Fraction(0)] * m
-    drf = largest_level([Fraction(1)] * n, nothing)
-    good = [Fraction(p == 1) for p in psi]
-    fixed = [sum((p * row[j] / n for p, row in zip(psi, d, strict=True) if p < 1), Fraction(0)) for j in range(m)]
-    common = largest_level(good, fixed)
-    levels = {
-        "scaled": [p * drf for p in psi],
-        "weighted": [p * largest_level(psi, nothing) for p in psi],
-        "capped": [common if p == 1 else p / n for p in psi],
-    }
-    assert not any(good) or common >= drf >= Fraction(1, n)
-    for grant in GRANTS:
-        expected = [level / max(row) for level, row in zip(levels[grant], share, strict=True)]
-        assert grant_tasks_rule(case.demands, psi, capacities=case.capacities, grant=grant) == expected
-        found = fb.grant_tasks(floats(case.demands), floats(psi), capacities=floats(case.capacities), grant=grant)
-        assert same(found.tasks, expected)
 
 
 def test_what_stops_a_node_is_told() -> None:

@@ -14,14 +14,9 @@ import fairbook as fb
 from book.dmfa_srq import oracle
 from book.dmfa_srq.printed import algorithm_1
 from fairbook.mechanisms.pool.dmfa_srq import exact_levels
-from tests.strategies import REPEATABLE, Instance, instances, random_arrivals
+from tests.strategies import REPEATABLE, Instance, close, instances, random_arrivals
 
 FIGURE_1 = ([[1, 1 / 2], [1 / 2, 1], [1 / 2, 1]], [1 / 4, 1 / 4, 1 / 2])
-RTOL = 1e-12  # relative, for what is computed in a few hundred float operations
-
-
-def close(a: Any, b: Any, rtol: float = RTOL) -> bool:
-    return np.allclose(np.asarray(a, dtype=float), np.asarray(b, dtype=float), rtol=rtol, atol=0)
 
 
 def relative_error(found: NDArray[np.float64], exact: list[Any]) -> float:

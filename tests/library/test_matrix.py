@@ -23,7 +23,7 @@ from fairbook.mechanisms.placing import engine as placing, fairest_machine as to
 from fairbook.mechanisms.pool.dmfa_srq import exact_levels
 from tests.cells import cells, instance, random_cell, same
 from tests.judges import credits, pool
-from tests.strategies import FEW, REPEATABLE, Instance, instances, over_periods, periods
+from tests.strategies import FEW, REPEATABLE, Instance, close, instances
 
 GRANTS = ("scaled", "weighted", "capped")
 ALPHAS = (Fraction(0), Fraction(1, 4), Fraction(2, 3), Fraction(1))
@@ -228,10 +228,6 @@ RULES = {
 }
 
 
-def near(found: Any, expected: Any, rtol: float = 1e-12, atol: float = 0.0) -> bool:
-    return np.allclose(np.asarray(found, dtype=float), np.asarray(expected, dtype=float), rtol=rtol, atol=atol)
-
-
 @pytest.mark.parametrize(("name", "by"), JUDGES)
 @REPEATABLE
 @given(drawn=instances())
@@ -250,7 +246,7 @@ def agrees(name: str, judge: Judge, drawn: Instance) -> None:
     engine = ENGINES[name]
     case = engine.prepare(drawn)
     result = engine.call(*case.floats)
-    assert near(getattr(result, engine.numbers), judge.judge(case), judge.rtol, judge.atol)
+    assert close(getattr(result, engine.numbers), judge.judge(case), judge.rtol, judge.atol)
 
 
 @pytest.mark.parametrize("name", [name for name in ENGINES if name.split(",")[0] not in RULES])
@@ -264,12 +260,12 @@ def test_order_and_units_do_not_matter(name: str, drawn: Instance, unit: int, ra
     users = random.sample(range(n), n) if engine.symmetric else list(range(n))
     resources = random.sample(range(m), m)
     mixed = engine.call(demands[users][:, resources], weights[users], capacities[resources], bounds[users])
-    assert near(getattr(mixed, engine.numbers), first[..., users], 1e-10, 1e-13)
+    assert close(getattr(mixed, engine.numbers), first[..., users], 1e-10, 1e-13)
     power = 2.0**unit
     if engine.numbers == "levels":  # of amounts that are brought; powers of two change no digit
         other = engine.call(demands * power, weights * 2.0**-unit, capacities, bounds)
         tenfold = engine.call(demands * np.arange(1.0, n + 1)[:, None], weights, capacities, bounds)
-        assert near(tenfold.levels, first)
+        assert close(tenfold.levels, first)
     else:  # credits are amounts
         part = 0.5**unit if engine.weights == "parts" else 1
         other = engine.call(demands * power, weights * part, capacities * power, bounds)
@@ -410,26 +406,3 @@ def test_nothing_fits_nothing_is_asked_and_ten_tenths_fill_a_machine(name: str) 
     assert call([[3, 3], [9, 1]], [[2, 2], [2, 1]], None, None).tasks.tolist() == [0, 0]
     assert call([[1, 1]], [[2, 2]], None, [0.9]).tasks.tolist() == [0]
     assert call([[0.1, 0.1]], [[1, 1]], None, None).tasks.tolist() == [10]
-
-
-# ---------------------------------------------------------------------------------------------------- periods
-
-
-@pytest.mark.parametrize("options", crossed("tv_drf"), ids=lambda options: ", ".join(options.values()))
-@FEW
-@given(data=st.data(), memory=st.booleans())
-def test_over_periods_the_engine_follows_the_rule(options: dict[str, str], data: st.DataObject, memory: bool) -> None:
-    """Whole tasks one by one; fluid to 1e-9 of the pool."""
-    whole = options["method"] == "heuristic"
-    case = data.draw(periods(whole=whole))
-    demands, tasks, parts = case.floats
-    given_: Any = {"machines": np.ones((1, case.m)), "contributions": parts, "memory": memory, **options}
-    run = fb.tv_drf(demands, tasks, **given_, placement=whole)
-    plain = fb.tv_drf(demands, tasks, **given_, engine="plain")
-    rows = [[part] for part in case.parts]
-    rule = over_periods(case.demands, case.tasks, [[1] * case.m], rows, memory=memory, **options)
-    for name in ("amounts", "alone", "cumulative_shares"):
-        assert near(getattr(run, name), getattr(rule, name), 1e-9, 1e-9), name
-    if not memory and not whole:  # a run tells beta of all periods, and decides by each
-        assert run.below_one.tolist() == rule.below_one
-    assert (run.violations(), plain.violations()) == ([], [])
