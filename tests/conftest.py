@@ -63,6 +63,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> KeepToget
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let kernels be compiled once, before there are workers: each would run them plain for long, and then compile."""
+    config = session.config
+    whole = set(config.args) == set(config.getini("testpaths")) and not config.option.keyword
+    if whole and getattr(config.option, "numprocesses", None):  # where there are to be workers, and in none of them
+        parts = [subprocess.Popen([sys.executable, "-m", "tests.warm", k, "3"], cwd=ROOT) for k in "012"]
+        for one in parts:  # what fails here, a test will tell
+            one.wait()
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as slow what checks claims again or runs experiments, of whatever chapter."""
     for item in items:
