@@ -88,8 +88,8 @@ def summed_up(export: Export, all_nodes: bool = False) -> tuple[pd.DataFrame, pd
     table = pd.DataFrame(rows, pd.Index(list(machines), name="machine"), resources, dtype=float)
     taken = {"max_tasks", *(f"held_{name}" for name in resources)}
     apart = {name: f"{name} (resource)" for name in resources if name in taken}
-    asks, held = total.div(count, axis=0).rename(columns=apart), held.rename(columns=apart).add_prefix("held_")
-    users = pd.concat([asks, count.rename("max_tasks"), held], axis=1)
+    mean, held = total.div(count, axis=0).rename(columns=apart), held.rename(columns=apart).add_prefix("held_")
+    users = pd.concat([mean, count.rename("max_tasks"), held], axis=1)
     users.attrs["notes"] = notes
     return users, table.rename(columns=apart)
 
