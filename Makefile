@@ -74,6 +74,7 @@ book: $(READY)  ## build the HTML book: _build/html/index.html
 # _config.yml. The pages must say the same.
 next: book $(NEXT)/.ready  ## build the book with the newest Sphinx and themes as well: _build/next/index.html
 	$(NEXT)/bin/jupyter-book config sphinx .
+	rm -rf _build/next
 	PYTHONPATH=tools $(NEXT)/bin/sphinx-build -q -a -E -W -n --keep-going . _build/next
 	$(PY) tools/same_words.py _build/html _build/next
 

@@ -6,6 +6,7 @@ for that, this file is a Sphinx extension as well.
 """
 
 import argparse
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ def build(source: Path, output: Path) -> None:
     """Build the book at `source` into ``output/_build/html``; raise SystemExit with a code above 0 on any warning."""
     from jupyter_book.cli.main import main
 
+    shutil.rmtree(output / "_build" / "html", ignore_errors=True)  # pages that went
     main(["build", str(source), "--all", *OPTIONS, str(output)], prog_name="jupyter-book", standalone_mode=True)
 
 

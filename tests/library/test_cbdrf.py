@@ -63,6 +63,13 @@ def test_factors_may_be_tiny(grant: Any, psi: float) -> None:
             assert found.use.max() == pytest.approx(1)
 
 
+def test_by_hand() -> None:
+    assert fb.cbdrf([[[1, 4], [3, 1]]], capacities=[9, 18]).slack.tolist() == [[0, 4]]
+    alone = fb.cbdrf([[[1, 1]]] * 3, capacities=[4, 4], released=0, grant="capped")
+    assert same(alone.tasks[:, 0], [4, 3.6, 3.2])
+    assert alone.violations() == []
+
+
 def test_nodes_too_far_apart_for_doubles_are_refused() -> None:
     for blamed, call in (
         ("credit_factor", lambda **how: fb.grant_tasks([[1.0], [1.0]], [1e-9, 1.0], grant="weighted", **how)),

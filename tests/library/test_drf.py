@@ -9,6 +9,7 @@ import pytest
 
 import fairbook as fb
 from book.common.oracle_drf import exact_tasks
+from fairbook.mechanisms.pool import whole_tasks
 from fairbook.mechanisms.pool.dmfa_srq import exact_levels
 from tests.strategies import close, random_arrivals
 
@@ -230,9 +231,12 @@ def test_weights_per_resource_are_matched_by_name() -> None:
 # --------------------------------------------------------------------------------------------- whole tasks
 
 
-def test_more_tasks_than_can_be_counted_out_are_refused() -> None:
+def test_more_tasks_than_can_be_counted_out_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(fb.InvalidInput, match=r"at most 1e\+08 whole tasks"):
         fb.drf_by_task([[1e-10]])
+    monkeypatch.setattr(whole_tasks, "MOST_TASKS", 2)
+    with pytest.raises(fb.InvalidInput, match=r"3\.43 tasks"):  # divisible: 6/7 and 18/7, which use up the second
+        fb.drf_by_task([[2, 1], [1, 2]], weights=[1, 3], capacities=[6, 6])
 
 
 def test_what_nothing_stops_is_told() -> None:

@@ -212,6 +212,7 @@ def test_limits_are_kept() -> None:
         found = pack(sizes, room, limit)
         assert found.bins is None
         assert found.nodes <= limit
+    assert pack(np.array([6, 3, 3]), np.array([8, 4])).nodes == 0  # lists alone, which do not tell
     packer = Packer(160, 0)  # 10 a question, until all are used up
     spent = [packer.pack(sizes, room).nodes for _ in range(40)]
     assert max(spent) <= 10

@@ -239,6 +239,14 @@ def test_fluid_by_hand(demands: Any, machines: Any, options: Any, tasks: list[fl
     assert fluid.to_dict()["by_class"] == fluid.by_class.tolist()
 
 
+def test_of_machines_as_near_in_two_blocks_the_first_is_taken() -> None:
+    """64 that have a millionth too little memory for the task's shape and 64 that have as much too much."""
+    sizes = np.array([[k / 10, float(f"{k * one / 10:.7f}")] for k in range(11, 75) for one in (0.999999, 1.000001)])
+    for seed in range(30):
+        order = np.random.default_rng(seed).permutation(len(sizes))
+        assert fb.drfh([[1, 1]], sizes[order], max_tasks=[1]).placed_machine.tolist() == [0]
+
+
 # ------------------------------------------------------------------------------------------------ the edges
 
 
