@@ -81,6 +81,18 @@ Theorem grants_exist r P : model P -> exists y, levels r P y.
 Proof. intros M; apply filling, pool_model; auto. Qed.
 Lemma level_ge0 r P y i : levels r P y -> (i < n P)%nat -> 0 <= y i.
 Proof. intros [[Y _] _] I; apply Y; auto. Qed.
+Lemma no_cap r P i : present P i = true -> (r = Weighted -> psi P i <> 0) -> (r = Capped -> psi P i = 1) ->
+  cap r P i = None.
+Proof. intros H W C. unfold cap; rewrite H; destruct r; auto; destruct (Req_EM_T _ _); tauto. Qed.
+(* Whom no cap stops, a resource does; with positive demands nobody stands higher. *)
+Lemma limited r P y i : levels r P y -> (i < n P)%nat -> cap r P i = None ->
+  ∃ j < m P, use (as_pool r P) y j = 1 /\ (positive P -> ∀ h < n P, 0 < weight r P h -> y h <= y i).
+Proof. intros [_ C] I Free. destruct (C i I) as [E|[j [J [U [_ B]]]]]; [simpl in E; congruence|]. exists j.
+  split; [auto|split; [auto|]]. intros D h K W. apply B; auto. apply Rmult_lt_0_compat, D; auto. unfold weight in W.
+  destruct (present P h); [auto|lra]. Qed.
+Lemma one_level r P y i h : levels r P y -> positive P -> (i < n P)%nat -> cap r P i = None -> (h < n P)%nat ->
+  0 < weight r P h -> y h <= y i.
+Proof. intros L D I Free. destruct (limited r P y i L I Free) as [_ [_ [_ B]]]. apply B, D. Qed.
 Lemma total r P : (r = Drf \/ r = Scaled \/ r = Capped) -> (Σ i < n P, weight r P i) = number P.
 Proof. intros R; unfold number, weight; apply sum_ext; intros i _; destruct (present P i); [|auto]; intuition subst;
   auto. Qed.
@@ -89,7 +101,7 @@ Proof. intros I H; pose proof (number_ge1 P i I H). split; [apply Req_le; field;
   unfold Rdiv; rewrite Rmult_1_l; apply Rinv_0_lt_compat; lra. Qed.
 Theorem equal_split P y i : model P -> levels Drf P y -> (i < n P)%nat -> present P i = true -> 1 / number P <= y i.
 Proof. intros M [F C] I H. apply (sharing_incentive (as_pool Drf P) y i); auto; [apply pool_model; auto|simpl|].
-  - unfold cap; rewrite H; simpl; auto.
+  - rewrite no_cap by (auto; discriminate). exact Logic.I.
   - change (1 / number P * (Σ h < n P, weight Drf P h) <= 1). rewrite total by auto. apply (split_ok P i I H). Qed.
 (* {lem-cbdrf-grants} {thm-cbdrf-capped} With any demands, a punished node gets exactly psi / number (part 1 of the
    theorem). *)
@@ -107,7 +119,7 @@ Theorem capped_good P y i : model P -> levels Capped P y -> (i < n P)%nat -> pre
   1 / number P <= share Capped P y i.
 Proof. intros M [F C] I H L. unfold share, weight; rewrite H, Rmult_1_l.
   apply (sharing_incentive (as_pool Capped P) y i); auto; [apply pool_model; auto| |].
-  - simpl; unfold cap; rewrite H, L; destruct (Req_EM_T 1 1); [exact Logic.I|lra].
+  - simpl; rewrite no_cap by (auto; discriminate). exact Logic.I.
   - change (1 / number P * (Σ h < n P, weight Capped P h) <= 1). rewrite total by auto. apply (split_ok P i I H). Qed.
 (* The levels of the scaled rule are those of DRF. *)
 Lemma scaled_is_drf P y : levels Scaled P y <-> levels Drf P y.
@@ -278,7 +290,7 @@ Proof. intros M [F C] I Hi S. pose proof (factor P M i) as Fi. pose proof (facto
     2: { unfold share, weight; rewrite Hi, <- Z. unfold Rdiv; lra. }
     assert (1 / sum_of_factors P <= y i).
     { apply (sharing_incentive (as_pool Weighted P) y i); auto; [apply pool_model; auto|simpl|].
-      - unfold cap; rewrite Hi; destruct (Req_EM_T (psi P i) 0); [lra|exact Logic.I].
+      - rewrite no_cap by (auto; lra || discriminate). exact Logic.I.
       - change (1 / sum_of_factors P * sum_of_factors P <= 1). apply Req_le; field; lra. }
     unfold share, weight; rewrite Hi. unfold Rdiv in *. nra.
   - unfold Rdiv; apply Rmult_le_compat_l; [apply Fi|]. apply Rinv_le_contravar; auto. Qed.
@@ -292,10 +304,9 @@ Proof. intros M L Pos x v X V i I Hi. apply (pool_pareto Weighted P y M L) with 
 (* {prop-cbdrf-weighted-pe} The rule is efficient if all demands are positive and one factor is positive. *)
 Theorem weighted_efficient_positive P y i : model P -> levels Weighted P y -> positive P ->
   (i < n P)%nat -> present P i = true -> 0 < psi P i -> pareto P no_limit (share Weighted P y).
-Proof. intros M [F C] D I Hi G. destruct (C i I) as [E|[j [J [U _]]]].
-  - simpl in E; unfold cap in E; rewrite Hi in E. destruct (Req_EM_T (psi P i) 0); [lra|discriminate].
-  - apply (full_is_pareto P _ j); auto. rewrite <- U. unfold use; simpl. apply sum_le; intros h _.
-    unfold share, weight; destruct (present P h); lra. Qed.
+Proof. intros M L D I Hi G. destruct (limited Weighted P y i L I) as [j [J [U _]]]; [apply no_cap; auto; lra ||
+  discriminate|]. apply (full_is_pareto P _ j); auto. rewrite <- U. unfold use; simpl. apply sum_le; intros h _.
+  unfold share, weight; destruct (present P h); lra. Qed.
 (* ------------------------------------------------------------------------------------------- the capped rule *)
 (* {thm-cbdrf-capped} Part 3 *)
 Theorem capped_efficient_within_caps P y : model P -> levels Capped P y -> pareto P (within_caps P) (share Capped P y).
@@ -312,43 +323,37 @@ Proof. intros All. assert (E : ∀ i < n P, cap Capped P i = cap Drf P i).
   unfold levels, feasible, certified, bottleneck, use; simpl. split; intros [[F [B U]] C].
   all: split; [split; [auto|split; [intros i I|auto]]|intros i I; destruct (C i I) as [Q|Q]; [left|right; auto]].
   all: try (rewrite <- E by auto; auto; fail); try (rewrite E by auto; auto; fail). Qed.
-(* With positive demands everybody present has the same level under DRF, and a resource is used up. *)
-Lemma one_level P y i h : model P -> levels Drf P y -> positive P -> (i < n P)%nat -> present P i = true ->
-  (h < n P)%nat -> present P h = true -> y h <= y i.
-Proof. intros M [F C] D I Hi K Hh. destruct (C i I) as [E|[j [J [_ [_ B]]]]].
-  - simpl in E; unfold cap in E; rewrite Hi in E; discriminate.
-  - apply B; auto. simpl; unfold weight; rewrite Hh. positive_at D h j; lra. Qed.
 (* {thm-cbdrf-capped} {lem-cbdrf-grants} With positive demands a node in good standing gets at least what DRF gives
    it, and more if any node is punished. *)
 Theorem capped_good_at_least_drf P y z i : model P -> levels Drf P y -> levels Capped P z -> positive P ->
   (i < n P)%nat -> present P i = true -> psi P i = 1 -> share Drf P y i <= share Capped P z i /\ ∀ h < n P,
   present P h = true -> psi P h < 1 -> share Drf P y i < share Capped P z i.
-Proof. intros M L [F C] D I Hi G. destruct (C i I) as [E|[j [J [U [_ B]]]]].
-  { simpl in E; unfold cap in E; rewrite Hi, G in E; destruct (Req_EM_T 1 1); [discriminate|lra]. }
-  pose proof (drf_fits P y j L J) as Fit. unfold use in U; simpl in U.
-  assert (low : ∀ h < n P, present P h = true -> z h <= z i).
-  { intros h K Hh; apply B; auto. simpl; unfold weight; rewrite Hh. positive_at D h j; lra. }
+Proof. intros M L Lz D I Hi G. destruct (limited Capped P z i Lz I) as [j [J [U B]]]; [apply no_cap; auto;
+  discriminate|]. pose proof (drf_fits P y j L J) as Fit. unfold use in U; simpl in U.
+  assert (low : ∀ h < n P, present P h = true -> z h <= z i) by (intros h K Hh; apply B; auto; unfold weight; rewrite
+  Hh; lra).
   assert (term : ∀ h < n P, z i <= y i -> weight Capped P h * d P h j * z h <= if present P h then y h * d P h j else
   0). { intros h K Z; unfold weight; destruct (present P h) eqn:Hh; [|lra]. specialize (low h K Hh).
-  pose proof (one_level P y h i M L D K Hh I Hi). positive_at D h j. nra. }
+  assert (y i <= y h) by (apply (one_level Drf P y h i L D K); auto; [apply no_cap; auto; discriminate|unfold weight;
+  rewrite Hi; lra]). positive_at D h j. nra. }
   unfold share, weight; rewrite Hi, !Rmult_1_l. split.
   - suppose lt. apply (Rlt_not_le _ _ (sum_lt (n P) _ _ i (fun h K => term h K ltac:(lra)) I ltac:(simpl; unfold weight;
     rewrite Hi; positive_at D i j; nra))). rewrite U; exact Fit.
   - intros h K Hh Bad. suppose le. apply (Rlt_not_le _ _ (sum_lt (n P) _ _ h (fun g Kg => term g Kg le) K ltac:( simpl;
-    unfold weight; rewrite Hh; pose proof (capped_punished P z h M (conj F C) K Hh Bad) as S; unfold share, weight in S;
+    unfold weight; rewrite Hh; pose proof (capped_punished P z h M Lz K Hh Bad) as S; unfold share, weight in S;
     rewrite Hh in S; pose proof (equal_split P y h M L K Hh); destruct (split_ok P h K Hh); pose proof (factor P M h);
     positive_at D h j; unfold Rdiv in *; assert (z h < y h) by nra; nra))). rewrite U; exact Fit. Qed.
 (* {thm-cbdrf-capped} Part 6 *)
 Theorem capped_efficient P y : model P -> levels Capped P y -> positive P -> (∃ i < n P, present P i = true) ->
   (pareto P no_limit (share Capped P y) <-> ∃ i < n P, present P i = true /\ psi P i = 1).
-Proof. intros M [F C] D [g [G Hg]]. split.
+Proof. intros M L D [g [G Hg]]. split.
   - intros Pa. destruct (dec_ex (n P) (fun i => present P i = true /\ psi P i = 1)) as [[i [I Q]]|no]; [|exists i;
     tauto|]. { intros i; destruct (present P i), (Req_EM_T (psi P i) 1); [left; auto|right..]; intuition discriminate. }
     exfalso. assert (Bad : ∀ h < n P, present P h = true -> psi P h < 1). { intros h K Hh; pose proof (factor P M h).
     destruct (Rle_lt_or_eq_dec (psi P h) 1); [lra|auto|]. exfalso; apply no; exists h; auto. }
     set (used := fun j => Σ h < n P, if present P h then share Capped P y h * d P h j else 0).
     assert (part : forall j h, (h < n P)%nat -> present P h = true -> share Capped P y h * d P h j < 1 * / number P).
-    { intros j h K Hh. rewrite (capped_punished P y) by (auto; split; auto). pose proof (Bad h K Hh).
+    { intros j h K Hh. rewrite (capped_punished P y) by auto. pose proof (Bad h K Hh).
       pose proof (factor P M h). destruct (split_ok P h K Hh) as [_ N]. unfold Rdiv in *.
       pose proof (demand_le1 P M h j); pose proof (demand_ge0 P M h j). assert (0 <= psi P h * / number P) by nra.
       nra. }
@@ -369,10 +374,9 @@ Proof. intros M [F C] D [g [G Hg]]. split.
         pose proof (demand_le1 P M h j); pose proof (demand_ge0 P M h j). destruct (present P h), (Nat.eqb h g); nra.
       * apply Rplus_le_compat_l. rewrite sum_mul. rewrite (sum_only (n P) g (fun _ => 1)) by auto; lra.
     + intros h K Hh; repeat split; [intros j _; lra|]. unfold v; destruct (Nat.eqb h g); lra.
-  - intros [i [I [Hi E]]]. destruct (C i I) as [Q|[j [J [U _]]]].
-    + simpl in Q; unfold cap in Q; rewrite Hi, E in Q. destruct (Req_EM_T 1 1); [discriminate|lra].
-    + apply (full_is_pareto P _ j); auto. rewrite <- U. unfold use; simpl. apply sum_le; intros h _.
-      unfold share, weight; destruct (present P h); lra. Qed.
+  - intros [i [I [Hi E]]]. destruct (limited Capped P y i L I) as [j [J [U _]]]; [apply no_cap; auto; discriminate|].
+    apply (full_is_pareto P _ j); auto. rewrite <- U. unfold use; simpl. apply sum_le; intros h _.
+    unfold share, weight; destruct (present P h); lra. Qed.
 (* ------------------------------------------------------------------------------------------- a better record *)
 (* {lem-cbdrf-weight} Q is P with the weight of i multiplied by c: the rates of i grow, and the bound on its level
    shrinks. *)
@@ -391,18 +395,32 @@ Lemma same_levels r P y z i : model P -> levels r P y -> levels r P z -> (i < n 
 Proof. intros M [F C] [F' C'] I. pose proof (pool_model r P M) as PM.
   apply (unique (as_pool r P)); auto; [apply certified_fair; auto|apply fair_is_leximin; auto; apply certified_fair;
   auto]. Qed.
-(* The grant does not fall in the factor. *)
+(* The grant does not fall in the factor; under these rules it rises. *)
+Lemma more_record_strict r P y y' i c c' : model P -> (r = Scaled \/ r = Capped) -> (i < n P)%nat ->
+  present P i = true -> 0 <= c < c' -> c' <= 1 -> levels r (with_record P i c) y -> levels r (with_record P i c') y' ->
+  share r (with_record P i c) y i < share r (with_record P i c') y' i.
+Proof. intros M Rr I Hi C C1 L L'. assert (M1 : model (with_record P i c)) by (apply with_record_model; auto; lra).
+  assert (M2 : model (with_record P i c')) by (apply with_record_model; auto; lra).
+  assert (at_ : forall z, psi (with_record P i z) i = z) by (intros z; simpl; rewrite Nat.eqb_refl; auto).
+  pose proof (number_ge1 P i I Hi) as N1. assert (inv : 0 < / number P) by (apply Rinv_0_lt_compat; lra).
+  destruct Rr as [->| ->].
+  - assert (E : y i = y' i) by (apply (same_levels Scaled (with_record P i c)); auto). apply scaled_is_drf in L.
+    pose proof (equal_split _ y i M1 L I Hi) as S. change (number (with_record P i c)) with (number P) in S.
+    unfold share; rewrite !at_; simpl; rewrite Hi, <- E. unfold Rdiv in S. nra.
+  - rewrite capped_punished by (auto; rewrite at_; lra). rewrite at_.
+    change (number (with_record P i c)) with (number P). destruct (Rle_lt_or_eq_dec c' 1 C1) as [B|E].
+    + rewrite capped_punished by (auto; rewrite at_; lra). rewrite at_.
+      change (number (with_record P i c')) with (number P). unfold Rdiv; nra.
+    + assert (G : 1 / number P <= share Capped (with_record P i c') y' i) by (apply (capped_good (with_record P i c'));
+      auto; rewrite at_; auto). unfold Rdiv in *; nra. Qed.
 Lemma more_record r P y y' i c c' : model P -> (i < n P)%nat -> present P i = true -> 0 <= c <= c' -> c' <= 1 ->
   levels r (with_record P i c) y -> levels r (with_record P i c') y' ->
   share r (with_record P i c) y i <= share r (with_record P i c') y' i.
 Proof. intros M I Hi C C1 L L'. assert (M1 : model (with_record P i c)) by (apply with_record_model; auto; lra).
-  assert (M2 : model (with_record P i c')) by (apply with_record_model; auto; lra).
-  assert (same : levels Drf (with_record P i c) y -> levels Drf (with_record P i c) y' -> y i = y' i) by
-    (intros; apply (same_levels Drf (with_record P i c)); auto).
-  destruct r.
-  - unfold share, weight; simpl; rewrite Hi. rewrite same by auto; lra.
-  - unfold share; simpl; rewrite Hi, !Nat.eqb_refl. rewrite same by auto.
-    pose proof (level_ge0 Scaled _ y' i L' I). nra.
+  destruct (Rle_lt_or_eq_dec c c' (proj2 C)) as [Lt|<-].
+  2: { unfold share, weight; simpl. rewrite (same_levels r _ y y' i M1 L L' I). lra. }
+  destruct r; try (apply Rlt_le, more_record_strict; auto; lra).
+  - unfold share, weight; simpl; rewrite Hi. rewrite (same_levels Drf _ y y' i M1 L L' I). lra.
   - unfold share, weight; simpl; rewrite Hi, !Nat.eqb_refl. destruct (Rle_lt_or_eq_dec 0 c ltac:(lra)) as [G|Z].
     2: { rewrite <- Z. pose proof (level_ge0 Weighted _ y' i L' I). nra. }
     destruct L as [F Ce], L' as [F' Ce']. assert (H : y i <= c' / c * y' i).
@@ -413,26 +431,15 @@ Proof. intros M I Hi C C1 L L'. assert (M1 : model (with_record P i c)) by (appl
       - intros j; simpl; unfold weight; simpl. rewrite Hi, !Nat.eqb_refl. field; lra.
       - intros h N; simpl; unfold cap; simpl. apply Nat.eqb_neq in N; rewrite N; auto.
       - simpl; unfold cap; simpl. rewrite Hi, !Nat.eqb_refl. destruct (Req_EM_T c' 0), (Req_EM_T c 0); try lra; auto. }
-    replace (c' * y' i) with (c * (c' / c * y' i)) by (field; lra). nra.
-  - assert (num : forall z, number (with_record P i z) = number P) by auto.
-    assert (at_ : forall z, psi (with_record P i z) i = z) by (intros z; simpl; rewrite Nat.eqb_refl; auto).
-    pose proof (number_ge1 P i I Hi). assert (0 < / number P) by (apply Rinv_0_lt_compat; lra).
-    assert (low : forall z v, model (with_record P i z) -> levels Capped (with_record P i z) v -> z < 1 ->
-      share Capped (with_record P i z) v i = z / number P).
-    { intros z v Mz Lz B. rewrite capped_punished by (auto; rewrite at_; auto). rewrite at_, num; auto. }
-    destruct (Rle_lt_or_eq_dec c' 1 C1) as [B|E].
-    + rewrite !low by (auto; lra). unfold Rdiv; nra.
-    + destruct (Rle_lt_or_eq_dec c 1 ltac:(lra)) as [B|E0].
-      * rewrite low by auto. apply Rle_trans with (1 / number P); [unfold Rdiv; nra|].
-        rewrite <- (num c'). apply capped_good; auto. rewrite at_; auto.
-      * assert (cc : c' = c) by lra. rewrite cc in *. unfold share, weight; simpl; rewrite Hi, !Rmult_1_l.
-        apply Req_le, (same_levels Capped (with_record P i c)); auto. Qed.
+    replace (c' * y' i) with (c * (c' / c * y' i)) by (field; lra). nra. Qed.
 (* ------------------------------------------------------------------------------------------- the record *)
 Section record.
 (* {model} *)
-(* credit: where it starts, its cap and floor, the steps *)
+(* credit: where it starts, its cap and floor, the steps; in the three statements of this section the cap is where it
+   starts *)
 Variables (start top floor up down : R).
 Hypotheses (S0 : 0 < start) (Top : start <= top) (Fl : 0 <= floor < start) (Up : 0 < up) (Down : 0 < down).
+Hypothesis Cap : top = start.
 Definition next (ok : bool) c := if ok then Rmin top (c + up) else Rmax floor (c - down).
 Definition credit_factor c := Rmin 1 (c / start).
 Fixpoint credit (ok : nat -> bool) t := match t with O => start | S k => next (ok k) (credit ok k) end.
@@ -457,7 +464,6 @@ Proof. intros L; unfold credit_factor. apply Rle_min_compat_l. unfold Rdiv; appl
 Lemma factor_range c : floor <= c -> 0 <= credit_factor c <= 1.
 Proof. intros L; unfold credit_factor; split; [|apply Rmin_l]. apply Rmin_glb; [lra|].
   apply Rmult_le_pos; [lra|apply Rlt_le, Rinv_0_lt_compat; auto]. Qed.
-Hypothesis Cap : top = start.
 Lemma factor_is c : c <= start -> credit_factor c = c / start.
 Proof. intros L; unfold credit_factor; apply Rmin_right. apply Rmult_le_reg_r with start; auto.
   unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra. Qed.
@@ -545,12 +551,6 @@ Proof. intros S0 H. assert (E : start + up * count ok true t - down * count ok f
   unfold credit_factor. apply Rmin_left, Rmult_le_reg_r with start; auto.
   unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra. Qed.
 (* ------------------------------------------------------------------------------------------- strictly more *)
-(* With positive demands, everybody present with a factor above 0 has one level under the weighted rule. *)
-Lemma one_weighted_level P y i h : model P -> levels Weighted P y -> positive P -> (i < n P)%nat ->
-  present P i = true -> 0 < psi P i -> (h < n P)%nat -> present P h = true -> 0 < psi P h -> y h <= y i.
-Proof. intros M [F C] D I Hi Gi K Hh Gh. destruct (C i I) as [E|[j [J [_ [_ B]]]]].
-  - simpl in E; unfold cap in E; rewrite Hi in E. destruct (Req_EM_T (psi P i) 0); [lra|discriminate].
-  - apply B; auto. simpl; unfold weight; rewrite Hh. positive_at D h j; nra. Qed.
 (* {prop-cbdrf-weighted-punitive} Demands are positive, and another node has a positive factor. *)
 Theorem weighted_strict P y y' i g c c' : model P -> positive P -> (i < n P)%nat -> present P i = true ->
   (g < n P)%nat -> g <> i -> present P g = true -> 0 < psi P g -> 0 <= c < c' -> c' <= 1 ->
@@ -560,10 +560,9 @@ Proof. intros M D I Hi G N Hg Pg C C1 L L'. assert (M1 : model (with_record P i 
   lra). assert (M2 : model (with_record P i c')) by (apply with_record_model; auto; lra).
   assert (at_ : forall z, psi (with_record P i z) i = z) by (intros z; simpl; rewrite Nat.eqb_refl; auto).
   assert (oth : forall z h, h <> i -> psi (with_record P i z) h = psi P h) by (intros z h Nh; simpl;
-  apply Nat.eqb_neq in Nh; rewrite Nh; auto). destruct L' as [F' C'']; destruct (C'' i I) as [E|[j [J [U [_ _]]]]].
-  { simpl in E; unfold cap in E. rewrite at_ in E. simpl in E; rewrite Hi in E.
-    destruct (Req_EM_T c' 0); [lra|discriminate]. }
-  assert (L' : levels Weighted (with_record P i c') y') by (split; auto). assert (Y' : 0 < y' i).
+  apply Nat.eqb_neq in Nh; rewrite Nh; auto). assert (free : forall z, 0 < z ->
+  cap Weighted (with_record P i z) i = None) by (intros; apply no_cap; auto; [rewrite at_; lra|discriminate]).
+  destruct (limited Weighted _ y' i L' I) as [j [J [U _]]]; [apply free; lra|]. assert (Y' : 0 < y' i).
   { assert (S : 0 < sum_of_factors (with_record P i c')).
     { apply sum_gt0 with i; auto; [intros; apply weight_ge0; auto|]. unfold weight; rewrite at_. simpl; rewrite Hi; lra.
       }
@@ -572,14 +571,14 @@ Proof. intros M D I Hi G N Hg Pg C C1 L L'. assert (M1 : model (with_record P i 
     apply Rmult_lt_0_compat; [lra|apply Rinv_0_lt_compat; auto]). nra. }
   unfold share, weight; rewrite !at_. simpl; rewrite Hi. suppose le.
   assert (Cp : 0 < c) by (destruct (Rle_lt_or_eq_dec 0 c); [lra|auto|subst c; pose proof (level_ge0 _ _ y i L I); nra]).
-  assert (up : y' i < y i) by nra. destruct L as [F Ce]. assert (L : levels Weighted (with_record P i c) y) by (split;
-  auto). destruct F as [_ [_ Fu]]. specialize (Fu j J). unfold use in Fu, U; simpl in Fu, U.
+  assert (up : y' i < y i) by nra. pose proof (proj2 (proj2 (proj1 L)) j J) as Fu. unfold use in Fu, U; simpl in Fu, U.
   assert (lt : (Σ h < n P, weight Weighted (with_record P i c') h * d P h j * y' h) < Σ h < n P,
   weight Weighted (with_record P i c) h * d P h j * y h); [|lra].
   assert (lev : ∀ h < n P, h <> i -> present P h = true -> 0 < psi P h -> y' h < y h).
-  { intros h K Nh Hh Ph. apply Rle_lt_trans with (y' i); [apply (one_weighted_level (with_record P i c') y' i h); auto;
-  rewrite ?at_, ?oth; auto; lra|]. apply Rlt_le_trans with (y i); auto.
-  apply (one_weighted_level (with_record P i c) y h i); auto; rewrite ?at_, ?oth; auto. } apply sum_lt with g; auto.
+  { intros h K Nh Hh Ph. apply Rle_lt_trans with (y' i); [apply (one_level Weighted (with_record P i c')); auto; [apply
+  free; lra|unfold weight; rewrite oth by auto; simpl; rewrite Hh; auto]|]. apply Rlt_le_trans with (y i); auto.
+  apply (one_level Weighted (with_record P i c)); auto; [apply no_cap; auto; [rewrite oth; auto; lra|discriminate]|].
+  unfold weight; rewrite at_; simpl; rewrite Hi; auto. } apply sum_lt with g; auto.
   - intros h K. destruct (Nat.eq_dec h i) as [->|Nh]; [unfold weight; rewrite !at_; simpl; rewrite Hi;
     positive_at D i j; nra|]. unfold weight; rewrite !oth by auto; simpl. destruct (present P h) eqn:Hh; [|lra].
     destruct (Rle_lt_or_eq_dec 0 (psi P h)) as [Ph|Z]; [apply factor; auto| |rewrite <- Z; lra].
@@ -595,36 +594,20 @@ Proof. intros Cp All L. assert (we : ∀ i < n P, weight Weighted P i = c * weig
   apply (equal_weights (as_pool Drf P) (as_pool Weighted P) c y); auto; simpl; [intros i j I; rewrite we by auto; lra|].
   intros i I; unfold cap. destruct (present P i) eqn:H; [rewrite All by auto; destruct (Req_EM_T c 0); [lra|auto]|simpl;
   f_equal; field; lra]. Qed.
-Lemma more_record_strict r P y y' i c c' : model P -> (r = Scaled \/ r = Capped) -> (i < n P)%nat ->
-  present P i = true -> 0 <= c < c' -> c' <= 1 -> levels r (with_record P i c) y -> levels r (with_record P i c') y' ->
-  share r (with_record P i c) y i < share r (with_record P i c') y' i.
-Proof. intros M Rr I Hi C C1 L L'. assert (M1 : model (with_record P i c)) by (apply with_record_model; auto; lra).
-  assert (M2 : model (with_record P i c')) by (apply with_record_model; auto; lra).
-  assert (at_ : forall z, psi (with_record P i z) i = z) by (intros z; simpl; rewrite Nat.eqb_refl; auto).
-  pose proof (number_ge1 P i I Hi) as N1. assert (inv : 0 < / number P) by (apply Rinv_0_lt_compat; lra).
-  destruct Rr as [->| ->].
-  - assert (E : y i = y' i) by (apply (same_levels Scaled (with_record P i c)); auto). apply scaled_is_drf in L.
-    pose proof (equal_split _ y i M1 L I Hi) as S. change (number (with_record P i c)) with (number P) in S.
-    unfold share; rewrite !at_; simpl; rewrite Hi, <- E. unfold Rdiv in S. nra.
-  - rewrite capped_punished by (auto; rewrite at_; lra). rewrite at_.
-    change (number (with_record P i c)) with (number P). destruct (Rle_lt_or_eq_dec c' 1 C1) as [B|E].
-    + rewrite capped_punished by (auto; rewrite at_; lra). rewrite at_.
-      change (number (with_record P i c')) with (number P). unfold Rdiv; nra.
-    + assert (G : 1 / number P <= share Capped (with_record P i c') y' i) by (apply (capped_good (with_record P i c'));
-      auto; rewrite at_; auto). unfold Rdiv in *; nra. Qed.
 (* ------------------------------------------------------------------------------------------- closed forms *)
 (* {lem-cbdrf-grants} With positive demands: the shares under DRF and under the scaled rule. *)
 Theorem drf_in_closed_form P y g : model P -> levels Drf P y -> positive P -> (g < n P)%nat -> present P g = true ->
   exists L, one_over_largest (m P) (of_all P) L /\ 1 / number P <= L /\
   ∀ i < n P, present P i = true -> share Drf P y i = L /\ share Scaled P y i = psi P i * L.
 Proof. intros M Lv D G Hg. exists (y g). assert (same : ∀ i < n P, present P i = true -> y i = y g).
-  { intros i I Hi; apply Rle_antisym; apply (one_level P y); auto. }
+  { intros i I Hi; apply Rle_antisym; apply (one_level Drf P y); auto; try (apply no_cap; auto; discriminate); unfold
+    weight; rewrite ?Hi, ?Hg; lra. }
   assert (E : forall j, use (as_pool Drf P) y j = of_all P j * y g).
   { intros j; unfold use, of_all; simpl. rewrite <- sum_mul; apply sum_ext; intros i I; unfold weight.
   destruct (present P i) eqn:Hi; [rewrite (same i I Hi)|]; lra. } split; [split|split].
   - intros j J; rewrite <- E. apply (proj1 Lv); auto.
-  - destruct Lv as [F C]. destruct (C g G) as [B|[j [J [U _]]]]; [simpl in B; unfold cap in B; rewrite Hg in B;
-    discriminate|]. exists j; split; [auto|rewrite <- E; auto].
+  - destruct (limited Drf P y g Lv G) as [j [J [U _]]]; [apply no_cap; auto; discriminate|]. exists j; split;
+    [auto|rewrite <- E; auto].
   - apply (equal_split P y g); auto.
   - intros i I Hi; unfold share, weight; rewrite Hi, (same i I Hi). lra. Qed.
 (* {thm-cbdrf-1} Given its demand, all shares of a node follow from its dominant share, with one L for all nodes. *)
@@ -638,17 +621,17 @@ Theorem weighted_in_closed_form P y z g : model P -> levels Weighted P y -> leve
   (g < n P)%nat -> present P g = true -> 0 < psi P g -> exists lambda, one_over_largest (m P) (by_factor P) lambda /\
   share Drf P z g <= lambda /\ ∀ i < n P, present P i = true -> share Weighted P y i = psi P i * lambda.
 Proof. intros M Lv Lz D G Hg Pg. exists (y g). assert (same : ∀ i < n P, present P i = true -> 0 < psi P i ->
-  y i = y g). { intros i I Hi Pi; apply Rle_antisym; apply (one_weighted_level P y); auto. }
+  y i = y g). { intros i I Hi Pi; apply Rle_antisym; apply (one_level Weighted P y); auto; try (apply no_cap; auto; lra
+  || discriminate); unfold weight; rewrite ?Hi, ?Hg; auto. }
   assert (sh : ∀ i < n P, present P i = true -> share Weighted P y i = psi P i * y g).
   { intros i I Hi; unfold share, weight; rewrite Hi. destruct (Rle_lt_or_eq_dec 0 (psi P i)) as [Pi|Z]; [apply factor;
     auto| |rewrite <- Z; lra]. rewrite (same i I Hi Pi); auto. }
   assert (E : forall j, use (as_pool Weighted P) y j = by_factor P j * y g). { intros j; unfold use, by_factor; simpl.
   rewrite <- sum_mul; apply sum_ext; intros i I. specialize (sh i I). unfold share, weight in *.
   destruct (present P i); [rewrite Rmult_assoc, (Rmult_comm (d P i j)), <- Rmult_assoc, sh by auto|]; lra. }
-  destruct Lv as [F C]. destruct (C g G) as [B|[j [J [U _]]]].
-  { simpl in B; unfold cap in B; rewrite Hg in B. destruct (Req_EM_T (psi P g) 0); [lra|discriminate]. }
+  destruct (limited Weighted P y g Lv G) as [j [J [U _]]]; [apply no_cap; auto; lra || discriminate|].
   split; [split|split; [|auto]].
-  - intros k K; rewrite <- E. apply F; auto.
+  - intros k K; rewrite <- E. apply Lv; auto.
   - exists j; split; [auto|rewrite <- E; auto].
   - destruct (drf_in_closed_form P z g M Lz D G Hg) as [L [[O _] [_ S]]]. destruct (S g G Hg) as [-> _].
     specialize (O j J). rewrite E in U. assert (Le : by_factor P j <= of_all P j).
@@ -664,22 +647,17 @@ Theorem capped_in_closed_form P y g : model P -> levels Capped P y -> positive P
   present P g = true -> psi P g = 1 -> exists Lc, (∀ i < n P, present P i = true -> psi P i = 1 ->
   share Capped P y i = Lc) /\ let used j := Σ i < n P, if present P i then (if Req_EM_T (psi P i) 1 then Lc else psi P i
   / number P) * d P i j else 0 in (∀ j < m P, used j <= 1) /\ ∃ j < m P, used j = 1.
-Proof. intros M Lv D G Hg Pg. exists (y g). assert (Lv' := Lv); destruct Lv' as [F C].
-  assert (free : forall i, present P i = true -> psi P i = 1 -> b (as_pool Capped P) i = None).
-  { intros i Hi Pi; simpl; unfold cap; rewrite Hi, Pi; destruct (Req_EM_T 1 1); [auto|lra]. }
-  assert (le : forall i h, (i < n P)%nat -> present P i = true -> psi P i = 1 -> (h < n P)%nat -> present P h = true ->
-  y h <= y i). { intros i h I Hi Pi K Hh. destruct (C i I) as [B|[j [J [_ [_ B]]]]]; [rewrite free in B by auto;
-  discriminate|]. apply B; auto. simpl; unfold weight; rewrite Hh. positive_at D h j; lra. }
-  assert (same : ∀ i < n P, present P i = true -> psi P i = 1 -> y i = y g) by (intros; apply Rle_antisym; apply le;
-  auto). split; [intros i I Hi Pi; unfold share, weight; rewrite Hi, (same i I Hi Pi); lra|].
-  assert (E : forall j, use (as_pool Capped P) y j = Σ i < n P, if present P i then (if Req_EM_T (psi P i)
+Proof. intros M Lv D G Hg Pg. exists (y g). assert (same : ∀ i < n P, present P i = true -> psi P i = 1 -> y i = y g).
+  { intros i I Hi Pi; apply Rle_antisym; apply (one_level Capped P y); auto; try (apply no_cap; auto; discriminate);
+    unfold weight; rewrite ?Hi, ?Hg; lra. } split; [intros i I Hi Pi; unfold share, weight; rewrite Hi, (same i I Hi
+  Pi); lra|]. assert (E : forall j, use (as_pool Capped P) y j = Σ i < n P, if present P i then (if Req_EM_T (psi P i)
   1 then y g else psi P i / number P) * d P i j else 0). { intros j; unfold use; simpl; apply sum_ext; intros i I;
   unfold weight. destruct (present P i) eqn:Hi; [|lra]. destruct (Req_EM_T (psi P i) 1) as [Pi|N];
   [rewrite (same i I Hi Pi); lra|]. pose proof (factor P M i). assert (S := capped_punished P y i M Lv I Hi ltac:(lra)).
   unfold share, weight in S; rewrite Hi in S. rewrite <- S; lra. } intros used; split.
-  - intros j J; unfold used; rewrite <- E. apply F; auto.
-  - destruct (C g G) as [B|[j [J [U _]]]]; [rewrite free in B by auto; discriminate|].
-    exists j; split; [auto|unfold used; rewrite <- E; auto]. Qed.
+  - intros j J; unfold used; rewrite <- E. apply Lv; auto.
+  - destruct (limited Capped P y g Lv G) as [j [J [U _]]]; [apply no_cap; auto; discriminate|]. exists j; split;
+    [auto|unfold used; rewrite <- E; auto]. Qed.
 (* ------------------------------------------------------------------------------------------- many phases *)
 (* {model} *)
 Record course := Course {

@@ -52,8 +52,10 @@ Lemma failing K c : 0 <= c <= 1 -> lost K (Rmin 1 (c + nu)) + c * discounted K <
   (c = 1 -> lost K (Rmin 1 (c + nu)) + discounted K = lost K (Rmax 0 (c - sigma))).
 Proof. intros C. unfold lost, discounted. split; [rewrite (Rmult_comm c), <- sum_mul|intros E]; rewrite <- sum_plus;
   [apply sum_le|apply sum_ext]; intros k _; pose proof (steps k); set (b := INR k * nu) in *.
-  - rewrite Rmult_assoc, <- Rmult_plus_distr_l. apply Rmult_le_compat_l; [apply pow0|minmax].
-  - rewrite <- Rmult_plus_distr_l. f_equal. minmax. Qed.
+  - rewrite Rmult_assoc, <- Rmult_plus_distr_l. apply Rmult_le_compat_l; [apply pow0|]. set (a := Rmax 0 (sigma - b)).
+    assert (A : 0 <= a <= 1) by (unfold a; clear - H Sigma; minmax). assert (Ca : 0 <= c * a /\ c * a <= a /\ c * a <=
+    c) by (repeat split; nra). revert Ca. generalize (c * a). clear - A C H Sigma Nu. unfold a in *. intros y Y. minmax.
+  - rewrite <- Rmult_plus_distr_l. f_equal. clear - E H Sigma Nu. minmax. Qed.
 (* The penalty is that of K phases, for all large K. *)
 Lemma enough p : penalty p -> exists K, 1 <= INR K * nu /\ delta * discounted K = p.
 Proof. intros [K H]. destruct (archimed (/ nu)) as [Big _]. pose proof (Rinv_0_lt_compat nu Nu). set (z :=
@@ -72,8 +74,9 @@ Proof. intros B P T C E. rewrite (forever_complying K c B C). destruct (failing 
   (0 <= full * (lost K (Rmax 0 (c - sigma)) - (lost K (Rmin 1 (c + nu)) + c * discounted K))) by (apply Rmult_le_pos;
   lra). lra. } assert (0 <= v * e) by (apply Rmult_le_pos; lra). rewrite Rmult_assoc, (Rmult_comm delta), Rmult_assoc,
   <- Rmult_plus_distr_l. apply Rmult_le_compat_l; [lra|]. destruct (Rlt_dec 0 c) as [G|Z]; [|replace c with 0 by lra;
-  lra]. assert (c * (v * rho) <= c * (full * p)) by (apply Rmult_le_compat_l; lra). destruct (Rle_dec rho e) as [Ok|No];
-  unfold full in *; [assert (v * rho <= v * e) by (apply Rmult_le_compat_l; lra)|]; nra. Qed.
+  lra]. assert (c * (v * rho) <= c * (full * p)) by (apply Rmult_le_compat_l; lra). assert (0 <= c * (v * e)) by (apply
+  Rmult_le_pos; lra). unfold full in *. destruct (Rle_dec rho e) as [Ok|No]; [|lra]. assert (c * (v * rho) <= c * (v *
+  e)); [|lra]. apply Rmult_le_compat_l, Rmult_le_compat_l; lra. Qed.
 Lemma complying K c s t : 1 <= INR K * nu -> 0 <= c <= 1 -> s t = rho -> payoff (credit_from c s t) (s t) + delta * (x *
   forever K (credit_from c s (S t))) = x * forever K (credit_from c s t).
 Proof. intros B C E. pose proof (credit_in c s t C) as Ct. simpl. set (q := credit_from c s t) in *. rewrite

@@ -4,8 +4,8 @@ A theorem of a file stands for a label of the book if the comment right before i
 between ``(* {model} *)`` and ``(* {end} *)`` are its definitions. The last comment of a file, ``(* {whole} ... *)``,
 names the labels of which all parts are there. ``checked.json`` keeps, for each label, the statements as they stand in
 the file and a hash of the block of the book that it stands for: one that has changed is to be looked at before this is
-run again. It also keeps the axioms that ``Print Assumptions`` names for each file. A hypothesis that no proof needs is
-an error. Last, Coq checks what the rules in plain Python give: ``outputs.py``.
+run again. It also keeps the axioms that ``Print Assumptions`` names. A hypothesis that no proof needs is an error.
+Last, Coq checks what the rules in plain Python give: ``outputs.py``.
 """
 
 import hashlib
@@ -34,6 +34,7 @@ FILES = (
     "virtual_cluster_whole",
     "dmfa_srq",
     "dmfa_srq_stack",
+    "code",
     "cbdrf",
     "cbdrf_release",
     "karma",
@@ -45,7 +46,6 @@ FILES = (
     "gdrf",
     "drfh",
     "gdrf_queue",
-    "code",
     "inhabited",
 )
 FORBIDDEN = re.compile(
@@ -141,8 +141,8 @@ def compiled(name: str, folder: Path) -> str:
     return done.stdout
 
 
-def all_compiled(folder: Path) -> None:
-    """Let Coq check all files, each after those that it needs.
+def all_compiled(folder: Path, given: Future[tuple[str, Any]]) -> None:
+    """Let Coq check all files, each after those that it needs, and meanwhile what the code has given.
 
     Nothing but the last word of a proof is changed: one that ends with Qed could not be looked into afterwards.
     """
@@ -153,31 +153,26 @@ def all_compiled(folder: Path) -> None:
             other.result()
         return compiled(name, folder)
 
-    with ThreadPoolExecutor(2) as pool:
+    def outputs() -> str:
+        (folder / "outputs.v").write_text(given.result()[0])
+        return one("outputs", [under_way["code"]])
+
+    with ThreadPoolExecutor(2) as pool, ThreadPoolExecutor(1) as aside:
         for name in FILES:
             (folder / f"{name}.v").write_text(text(name).replace("Qed.", "Defined."))
             lines = re.findall(r"(?m)^From proofs Require (?:Import |Export )?(.*)\.$", text(name))
             under_way[name] = pool.submit(one, name, [under_way[other] for line in lines for other in line.split()])
+        under_way["outputs"] = aside.submit(outputs)
         for done in under_way.values():
             done.result()
 
 
-def axioms(theorems: list[dict[str, Any]], folder: Path) -> dict[str, list[str]]:
-    """Let Coq say for each file what its theorems take for granted."""
-    of = {name: [f"{name}.{one['name']}" for one in theorems if one["file"] == name] for name in FILES}
-    asked = {name: together for name, together in of.items() if together}
-    (folder / "assumptions.v").write_text(
-        "".join(f"From proofs Require {name}.\n" for name in asked)
-        + "".join(
-            f"Definition of_{name} := ({', '.join(together)}).\nPrint Assumptions of_{name}.\n"
-            for name, together in asked.items()
-        )
-    )
-    told = re.split(r"(?m)^(?=Closed under the global context|Axioms:)", compiled("assumptions", folder))[1:]
-    return {
-        name: sorted(re.findall(r"(?m)^([\w.]+)(?= :|$)", block.partition("Axioms:")[2]))
-        for name, block in zip(asked, told, strict=True)
-    }
+def axioms(theorems: list[dict[str, Any]], folder: Path) -> list[str]:
+    """Let Coq say what the theorems take for granted: once, as each time it goes through all of the real numbers."""
+    lines = "".join(f"From proofs Require {name}.\n" for name in FILES)
+    every = "".join(f"let _ := {one['file']}.{one['name']} in\n" for one in theorems)
+    (folder / "assumptions.v").write_text(f"{lines}Definition all :=\n{every}I.\nPrint Assumptions all.\n")
+    return sorted(re.findall(r"(?m)^([\w.]+)(?= :|$)", compiled("assumptions", folder).partition("Axioms:")[2]))
 
 
 def idle(theorems: list[dict[str, Any]], folder: Path) -> str:
@@ -200,17 +195,14 @@ def main() -> None:
             sys.exit(f"{name}.v says {word.group(0)}: nothing may be taken for granted")
     with TemporaryDirectory() as place, ThreadPoolExecutor(1) as pool:
         folder = Path(place)
-        checking: Future[Any] = pool.submit(all_compiled, folder)
-        given, compared = outputs.written()
-        (folder / "outputs.v").write_text(given)
-        checking.result()
-        checking = pool.submit(compiled, "outputs", folder)
-        taken = axioms(theorems, folder)
-        if strange := {axiom for some in taken.values() for axiom in some} - AXIOMS:
-            sys.exit(f"the theorems rest on {', '.join(sorted(strange))}")
+        given = pool.submit(outputs.written)
+        all_compiled(folder, given)
+        asked = pool.submit(axioms, theorems, folder)
         if unused := idle(theorems, folder):
             sys.exit(f"there are hypotheses that nothing needs:\n{unused}")
-        checking.result()
+        taken, compared = asked.result(), given.result()[1]
+        if strange := {*taken} - AXIOMS:
+            sys.exit(f"the theorems rest on {', '.join(sorted(strange))}")
     labels = sorted({label for one in theorems for label in one["labels"]})
     if stray := {label for name in FILES for label in whole(name)} - {*labels}:
         sys.exit(f"no theorem here stands for {', '.join(sorted(stray))}")

@@ -100,17 +100,20 @@ Proof. intros K. rewrite use_needs. unfold left, pool.
     destruct (Nat.ltb_spec i k), (Nat.leb_spec i k); try lia; [auto|..|auto]. assert (i = k) as -> by lia.
     replace (before P M k k) with 0; [lra|]. destruct k; [auto|]. symmetry. apply level_before_came.
     destruct (Stay (S k) I) as [-> _]. auto. Qed.
+Definition pushed k s := State (Group k 0 (fun j => w P k * d P k j) :: groups s) (fun j => slack s j + w P k) (passes
+  s).
+Lemma push_inside k s : (k < n P)%nat -> done k s -> inside k (pushed k s).
+Proof. intros K [Ho [Sl _]]. unfold inside; simpl. assert (Bk : before P M k k = 0). { destruct k; [auto|]. apply
+  level_before_came. destruct (Stay (S k) K) as [-> _]; auto. }
+  split; [auto|split; [lra|split; [|split; [|split; [intros; apply before_ge0|split; [auto|]]]]]].
+  - intros j J. unfold needed. rewrite <- (sum_only (n P) k (fun i => w P i * d P i j)) by auto. apply sum_ext; intros
+    i I. destruct (Nat.eqb_spec i k), (Nat.leb_spec k i), (Nat.ltb_spec i (S k)); simpl; lia || auto.
+  - intros i I. assert (i = k) as -> by lia. lra.
+  - intros j J. destruct (Sl j J) as [-> S0]. rewrite push by auto. split; [auto|]. rewrite <- push by auto.
+    pose proof (brings P Mo k K). specialize (Sl j J). lra. Qed.
 Lemma arrives_done k s t : (k < n P)%nat -> arrives P k s t -> done k s -> done (S k) t.
-Proof. intros K [u [g [rest [x [St [Eu [[j0 [J0 [G0 X0]]] [Mn ->]]]]]]]] [Ho [Sl Co]].
-  destruct (step_2_inside k _ u K St) as [In [Stop Count]].
-  { unfold inside; simpl. assert (Bk : before P M k k = 0). { destruct k; [auto|]. apply level_before_came.
-    destruct (Stay (S k) K) as [-> _]; auto. }
-    split; [auto|split; [lra|split; [|split; [|split; [intros; apply before_ge0|split; [auto|]]]]]].
-    - intros j J. unfold needed. rewrite <- (sum_only (n P) k (fun i => w P i * d P i j)) by auto. apply sum_ext; intros
-      i I. destruct (Nat.eqb_spec i k), (Nat.leb_spec k i), (Nat.ltb_spec i (S k)); simpl; lia || auto.
-    - intros i I. assert (i = k) as -> by lia. lra.
-    - intros j J. destruct (Sl j J) as [-> S0]. rewrite push by auto. split; [auto|]. rewrite <- push by auto.
-      pose proof (brings P Mo k K). specialize (Sl j J). lra. }
+Proof. intros K [u [g [rest [x [St [Eu [[j0 [J0 [G0 X0]]] [Mn ->]]]]]]]] D. pose proof D as [Ho [Sl Co]].
+  destruct (step_2_inside k _ u K St (push_inside k s K D)) as [In [Stop Count]].
   unfold inside, stopped in *. rewrite Eu in *. destruct In as [F [Z [Ra [Be [Ab [Hr Su]]]]]].
   destruct (Su j0 J0) as [E0 S0]. assert (Xs : rate g j0 * x = slack u j0) by (rewrite X0; field; lra).
   assert (X : 0 <= x) by nra. assert (Fit : ∀ j < m P, rate g j * x <= slack u j).
@@ -143,14 +146,46 @@ Proof. intros K [u [g [rest [x [St [Eu [[j0 [J0 [G0 X0]]] [Mn ->]]]]]]]] [Ho [Sl
       P M k i) (fun i => (if (i <? S k)%nat then w P i * d P i j else 0) * level P M k i)); [lra|..]; intros i I.
     + unfold needs. rewrite here_if by auto. destruct (Nat.leb_spec i k), (Nat.ltb_spec i (S k)); lia || auto.
     + destruct (Stay i I) as [-> _]. destruct (Nat.leb_spec i k), (Nat.ltb_spec i (S k)); lia || auto. Qed.
-(* {thm-dmfa_srq-stack} After arrival k the groups have the levels of the mechanism. Step 2 has been passed through at most
-   twice per arrival. *)
-Theorem stack_computes T k : stack P T -> (k < n P)%nat -> (∀ i < S k, level_in (groups (T (S k))) i = level P M k i) /\
-  (passes (T (S k)) <= 2 * S k)%nat.
-Proof. intros [T0 Ar] K. assert (D : forall e, (e <= n P)%nat -> done e (T e)).
-  { induction e as [|e IH]; intros E; [|apply (arrives_done e (T e)); auto; apply IH; lia]. rewrite T0. split;
-    [reflexivity| split; [|simpl; lia]]. intros j J. simpl. split; [|lra]. unfold left. rewrite !sum_zero; [lra|..];
-    intros i _; simpl; lra. }
-  destruct (D (S k) K) as [Ho [_ Co]]. split; [apply (holds_levels (level P M k) _ (S k) Ho)|lia]. Qed.
+(* There is a next state. *)
+Lemma step_2_ends g rest : forall f c, exists t, step_2 (m P) (State (g :: rest) f c) t.
+Proof. revert g; induction rest as [|h rest IH]; intros g f c; [eexists; constructor|].
+  destruct (some_or_none (m P) f (fun j => rate g j * (height h - height g))) as [No|Ok]; [eexists; apply too_high;
+  auto|]. destruct (IH (Group (first h) (height h) (fun j => rate g j + rate h j)) (fun j => f j - rate g j * (height h
+  - height g)) (S c)) as [t St]. exists t. apply merge; auto. Qed.
+Lemma next_arrival k s : (k < n P)%nat -> done k s -> exists t, arrives P k s t.
+Proof. intros K D. destruct (step_2_ends (Group k 0 (fun j => w P k * d P k j)) (groups s) (fun j => slack s j + w P k)
+  (passes s)) as [u St]. destruct (step_2_inside k _ u K St (push_inside k s K D)) as [In _]. unfold inside in In.
+  destruct (groups u) as [|g rest] eqn:Eu; [tauto|]. destruct In as [F [_ [Ra _]]]. assert (Some_rate : ∃ j < m P, 0 <
+  rate g j).
+  { destruct (dominant P Mo k K) as [j [J E]]. exists j. split; [auto|]. rewrite Ra by auto. apply sum_gt0 with k; auto.
+    - intros i I. pose proof (brings P Mo i I); pose proof (demand_ge0 P Mo i j). destruct (_ && _)%bool; nra.
+    - rewrite (proj2 (Nat.leb_le _ _) F), (proj2 (Nat.ltb_lt _ _) (Nat.lt_succ_diag_r k)). simpl. rewrite E.
+      pose proof (brings P Mo k K). lra. }
+  destruct (least (m P) (fun j => 0 < rate g j) (fun j => slack u j / rate g j)) as [j [J [G Mn]]]; [intros j;
+  destruct (Rlt_dec 0 (rate g j)); auto|auto|]. eexists; exists u, g, rest, (slack u j / rate g j).
+  split; [exact St|split; [exact Eu|split; [exists j; auto|split; [auto|reflexivity]]]]. Qed.
+Lemma begin_done : done 0 (State [] (fun _ => 0) 0).
+Proof. split; [reflexivity|split; [|simpl; lia]]. intros j J. simpl. split; [|lra]. unfold left.
+  rewrite !sum_zero; [lra|..]; intros i _; simpl; lra. Qed.
 End stack.
+(* {thm-dmfa_srq-stack} The stack comes to an end at each arrival, *)
+Theorem stack_goes_on P : model P -> nobody_leaves P -> exists T, stack P T.
+Proof. intros Mo Stay. destruct (run_exists P Mo) as [M R0]. assert (H : forall e, (e <= n P)%nat -> exists T, T 0%nat =
+  State [] (fun _ => 0) 0 /\ (∀ k < e, arrives P k (T k) (T (S k))) /\ done P M e (T e)).
+  { induction e as [|e IH]; intros E; [exists (fun _ => State [] (fun _ => 0) 0); split; [auto|split; [intros; lia|
+    apply begin_done]]|]. destruct IH as [T [T0 [A D]]]; [lia|].
+    destruct (next_arrival P M Mo Stay e (T e) E D) as [t At]. exists (fun k => if (k <=? e)%nat then T k else t).
+    split; [auto|split].
+    - intros k Kk. destruct (Nat.leb_spec k e), (Nat.leb_spec (S k) e); try lia; [apply A; lia|].
+      assert (k = e) as -> by lia. auto.
+    - rewrite (proj2 (Nat.leb_gt _ _) (Nat.lt_succ_diag_r e)). apply (arrives_done P M Mo R0 Stay e (T e)); auto. }
+  destruct (H (n P) (le_n _)) as [T [T0 [A _]]]. exists T; split; auto. Qed.
+(* {thm-dmfa_srq-stack} and after arrival k the groups have the levels of the mechanism. Step 2 has been passed through at
+   most twice per arrival. *)
+Theorem stack_computes P M T k : model P -> runs P M -> nobody_leaves P -> stack P T -> (k < n P)%nat ->
+  (∀ i < S k, level_in (groups (T (S k))) i = level P M k i) /\ (passes (T (S k)) <= 2 * S k)%nat.
+Proof. intros Mo R0 Stay [T0 Ar] K. assert (D : forall e, (e <= n P)%nat -> done P M e (T e)).
+  { induction e as [|e IH]; intros E; [rewrite T0; apply begin_done|]. apply (arrives_done P M Mo R0 Stay e (T e));
+    auto. apply IH; lia. }
+  destruct (D (S k) K) as [Ho [_ Co]]. split; [apply (holds_levels P (level P M k) _ (S k) Ho)|lia]. Qed.
 (* {whole} thm-dmfa_srq-stack *)

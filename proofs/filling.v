@@ -61,9 +61,6 @@ Lemma used_slowly P s L z j : model P -> L <= z ->
   used P (raised P s L) j <= used P (raised P s z) j <= used P (raised P s L) j + growth P s j * (z - L).
 Proof. intros M E; unfold used, growth. rewrite <- sum_mul, <- sum_plus. split; apply sum_le; intros i _; unfold raised;
   pose proof (need_ge0 P M i j); pose proof (slowly P L z i E); destruct (rising s i); nra. Qed.
-Lemma highest k (f : nat -> R) : exists x, ∀ i < k, f i <= x.
-Proof. induction k as [|k [x H]]; [exists 0; lia|]. exists (Rmax x (f k)). intros i I.
-  destruct (Nat.eq_dec i k) as [->|]; [apply Rmax_r|apply Rle_trans with x; [apply H; lia|apply Rmax_l]]. Qed.
 Definition fits P s z := ∀ j < m P, used P (raised P s z) j <= rest P j.
 Lemma fits_less P s L z : model P -> L <= z -> fits P s z -> fits P s L.
 Proof. intros M E F j J. apply Rle_trans with (2 := F j J). apply used_slowly; auto. Qed.
@@ -103,15 +100,13 @@ Proof. intros M F Top. set (y := raised P s L). assert (D : dec (fun i => rising
   { intros i. destruct (rising s i); [|right; intros []; discriminate]. destruct (dec_ex (m P) (fun j => used P y j =
     rest P j /\ 0 < a P i j)) as [Y|N]; [|left; split; [auto|exact Y]|right; intros [_ [j H]]; apply N; exists j; exact
     H]. intros j; destruct (Req_EM_T (used P y j) (rest P j)), (Rlt_dec 0 (a P i j)); (left; tauto) || (right; tauto). }
-  destruct (dec_ex (n P) _ D) as [|N]; [auto|exfalso]. destruct (small_part (m P) (growth P s) (fun j =>
-  if Req_EM_T (growth P s j) 0 then 1 else rest P j - used P y j)) as [e [E Ok]].
-  { intros j J; split; [apply growth_ge0; auto|]. destruct (Req_EM_T (growth P s j) 0) as [|G]; [lra|].
-    destruct (Rle_lt_or_eq_dec _ _ (F j J)) as [|Q]; [fold y in r; lra|exfalso]. pose proof (growth_ge0 P s j M).
-    destruct (sum_gt0_inv (n P) (fun i => if rising s i then a P i j else 0)) as [i [I A]]; [unfold growth in *; lra|].
-    apply N. exists i; split; [auto|]. destruct (rising s i); [|lra]. split; [auto|]. exists j; repeat split; auto. }
+  destruct (dec_ex (n P) _ D) as [|N]; [auto|exfalso]. destruct (small_room (m P) (used P y) (growth P s)
+  (rest P)) as [e [E Ok]].
+  { intros j J; split; [apply growth_ge0; auto|split; [apply F; auto|]]. intros Q. suppose G.
+    destruct (sum_gt0_inv (n P) (fun i => if rising s i then a P i j else 0) G) as [i [I A]].
+    destruct (rising s i) eqn:R; [|lra]. apply N. exists i; repeat split; auto. exists j; repeat split; auto. }
   assert (L + e <= L); [|lra]. apply Top. intros j J. pose proof (used_slowly P s L (L + e) j M ltac:(lra)) as U.
-  specialize (Ok j J). specialize (F j J). fold y in U, F. replace (L + e - L) with e in U by ring.
-  destruct (Req_EM_T (growth P s j) 0) as [G|]; [rewrite G in U|]; lra. Qed.
+  specialize (Ok j J). fold y in U. lra. Qed.
 (* ---------------------------------------------------------------------------------------------- rounds *)
 Lemma stops_dec P y i : {stops P y i} + {~ stops P y i}.
 Proof. assert (D : {up P i = Some (y i)} + {up P i <> Some (y i)}) by (destruct (up P i) as [b|]; [|right; discriminate];

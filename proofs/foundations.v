@@ -149,13 +149,9 @@ Theorem who_can_have_more P y : model P -> feasible P y -> (efficient P y <-> st
 Proof. intros M [Y0 [Bd F]]. split.
   - intros Ef i I. assert (D : forall j, {use P y j = 1 /\ 0 < a P i j} + {~ (use P y j = 1 /\ 0 < a P i j)}).
     { intros j; destruct (Req_EM_T (use P y j) 1), (Rlt_dec 0 (a P i j)); [left; auto|right; tauto..]. }
-    destruct (dec_ex (m P) _ D) as [|N]; [auto|left]. destruct (small_step (m P) (fun j e => use P y j + a P i j * e <=
-    1)) as [e [E Ok]]. { intros j J. specialize (F j J). pose proof (rate_ge0 P M i j).
-    destruct (Req_dec (a P i j) 0) as [Z|]; [exists 1; rewrite Z; lra|].
-    assert (use P y j <> 1) by (intros U; apply N; exists j; repeat split; auto; lra).
-    exists ((1 - use P y j) / a P i j). split; [apply Rdiv_lt_0_compat; lra|apply Req_le; field; lra]. }
-    { intros j u v U V; pose proof (rate_ge0 P M i j); nra. }
-    destruct (b P i) as [u|] eqn:Eb; [f_equal; pose proof (Bd i I) as Bi; rewrite Eb in Bi; simpl in Bi;
+    destruct (dec_ex (m P) _ D) as [|N]; [auto|left]. destruct (small_room (m P) (use P y) (a P i) (fun _ => 1)) as
+    [e [E Ok]]. { intros j J. split; [apply rate_ge0; auto|split; [auto|]]. intros U. suppose A. apply N. exists j;
+    auto. } destruct (b P i) as [u|] eqn:Eb; [f_equal; pose proof (Bd i I) as Bi; rewrite Eb in Bi; simpl in Bi;
     destruct (Req_dec u (y i)) as [|Nu]; [auto|exfalso]|exfalso].
     1: set (d := Rmin e (u - y i)); assert (Dp : 0 < d <= e) by (split; [apply Rmin_glb_lt; lra|apply Rmin_l]);
       assert (Db : y i + d <= u) by (unfold d; pose proof (Rmin_r e (u - y i)); lra).

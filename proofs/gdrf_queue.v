@@ -55,8 +55,6 @@ Proof. intros R; induction t as [|t IH]; intros L; [destruct R as [E _]; rewrite
   assert (E : slots (s t) h = c /\ slots (s (S t)) h = S c /\ (given (s t) < given (s (S t)))%nat).
   { destruct R as [_ R]. pose proof (R t) as St. look St; try lia. destruct (Nat.eqb h g); lia. }
   destruct E as [E1 [E2 E3]]. split; [auto|split; [auto|split; [auto|split; [apply its_turn; [auto|lia]|auto]]]]. Qed.
-Lemma sum_const k x : (Σ i < k, x) = INR k * x.
-Proof. induction k as [|k IH]; [simpl; lra|]. rewrite S_INR; simpl; rewrite IH; lra. Qed.
 Lemma behind P s t c : run P s -> (given (s t) < n P * c)%nat -> ∃ h < n P, (slots (s t) h < c)%nat.
 Proof. intros R G. destruct (some_or_none (n P) (fun h => INR (slots (s t) h)) (fun _ => INR c)) as [[h [H L]]|N];
   [exists h; split; [auto|apply INR_lt; auto]|exfalso]. apply sum_le in N.

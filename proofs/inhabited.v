@@ -27,18 +27,10 @@ Definition course_2 := dmfa_srq.Course 2 2 (fun i j => match i, j with 0%nat, 1%
 Example course_is_a_model : dmfa_srq.model course_2.
 Proof. split; simpl; intros; try lra; try (destruct i as [|i], j as [|[|j]]; lra).
   exists O; split; [lia|destruct i; auto]. Qed.
-(* The stack of one user, who gets all *)
-Module Stack.
-Import dmfa_srq_stack.
+(* One user, who stays; the stack goes on from there *)
 Definition one := dmfa_srq.Course 1 1 (fun _ _ => 1) (fun _ => 1) (fun i => i) (fun _ => 9%nat).
-Example a_stack : dmfa_srq.model one /\ nobody_leaves one /\ stack one (fun k => match k with O => State nil (fun _ => 0) 0
-  | _ => State (cons (Group 0 (0 + 1) (fun _ => 1 * 1)) nil) (fun _ => 0 + 1 - 1 * 1 * 1) 1 end).
-Proof. split; [split; simpl; intros; try lra; exists O; split; [lia|auto]|split; [intros i I; simpl in *; lia|split;
-  [auto|]]]. intros k K. assert (k = O) as -> by (simpl in K; lia).
-  exists (State (cons (Group 0 0 (fun _ => 1 * 1)) nil) (fun _ => 0 + 1) 1), (Group 0 0 (fun _ => 1 * 1)), nil, 1.
-  split; [constructor|split; [auto|split; [exists O; split; [simpl; lia|split; simpl; [lra|field]]|split; [|auto]]]].
-  intros j J _; simpl. apply Req_le; field. Qed.
-End Stack.
+Example one_stays : dmfa_srq.model one /\ dmfa_srq_stack.nobody_leaves one.
+Proof. split; [split; simpl; intros; try lra; exists O; split; [lia|auto]|intros i I; simpl in *; lia]. Qed.
 (* A node in good standing, a punished one and an absent one. *)
 Definition phase_3 := Phase 3 1 (fun i => Nat.ltb i 2) (fun _ _ => 1) (fun i => match i with 0%nat => 1 | _ => 1/2 end).
 Example phase_is_a_model : cbdrf.model phase_3.

@@ -127,10 +127,9 @@ Proof. intros M Po Un O I C. destruct (used_up K stop i M Po Un O I C) as [j [J 
     + specialize (Le k Kk). unfold has in Le. pose proof (Po k j J). nra.
     + unfold has in Lt. pose proof (Po h j J). nra.
   - intros Mx. assert (1 <= INR (n K) * has K stop i); [|apply Rmult_le_reg_l with (INR (n K)); auto; replace (INR (n K)
-    * (1 / INR (n K))) with 1 by (field; lra); lra]. rewrite <- U at 1. assert (Cn : INR (n K) * has K stop i = Σ h < n
-    K, has K stop i) by (clear; induction (n K) as [|k IH]; [simpl; lra|]; rewrite S_INR; simpl; lra). rewrite Cn. apply
-    sum_le; intros h H. fold (has K stop h). rewrite !E by auto. specialize (Mx h H). pose proof (demand K M h j).
-    assert (0 <= Rmax 0 (credit K h - l) <= Rmax 0 (credit K i - l)) by minmax. nra. Qed.
+    * (1 / INR (n K))) with 1 by (field; lra); lra]. rewrite <- U at 1. rewrite <- sum_const. apply sum_le; intros h H.
+    fold (has K stop h). rewrite !E by auto. specialize (Mx h H). pose proof (demand K M h j). assert (0 <= Rmax 0
+    (credit K h - l) <= Rmax 0 (credit K i - l)) by minmax. nra. Qed.
 (* {prop-cbdrf-karma} Part 4: two users of one resource *)
 Theorem credit_decides alpha : 0 <= alpha < 1 -> let K := Karma 2 1 (fun _ _ => 1) alpha (fun i => match i with O => 1 |
   _ => 0 end) (fun _ => None) in exists stop, model K /\ positive K /\ outcome K stop /\ has K stop 1 < 1 / INR (n K) /\
@@ -159,8 +158,8 @@ Proof. intros M Mq M' Mq' Po Poq Un Unq A N2 I C1 Cr [en' [em' [ea' [ec' eo']]]]
   (n_pos K' M') as [_ [G0' Gn']], (n_pos Q' Mq') as [_ [G0q Gnq]]. assert (eg' : g K' = g K /\ g Q' = g K) by (unfold g;
   rewrite fa, fn, ea', en'; auto). destruct eg' as [eg' egq]. (* all that borrow nothing have what is guaranteed, and
   that leaves room *) assert (little : forall P (s : nat -> R) j, model P -> n P = n K -> (∀ h < n K, 0 <= s h <= g K)
-  -> (Σ h < n K, s h * d P h j) < 1). { intros P s j MP _ S. apply Rle_lt_trans with (Σ h < n K, g K); [|replace (Σ h <
-  n K, g K) with (INR (n K) * g K); [lra|clear; induction (n K) as [|k IH]; [simpl; lra|rewrite S_INR; simpl; lra]]].
+  -> (Σ h < n K, s h * d P h j) < 1). { intros P s j MP _ S. apply Rle_lt_trans with (Σ h < n K, g K); [|rewrite
+  sum_const; lra].
   apply sum_le; intros h H. specialize (S h H). pose proof (demand P MP h j). nra. } assert (Fi : free K' i = 0) by
   (unfold free; rewrite Z, eg'; apply Rmin_right; auto). assert (Fh : forall h, h <> i -> free K' h = g K) by (intros h
   N; unfold free; destruct (eo' h N) as [-> _]; rewrite Un; auto). assert (B0 : borrowed K' stop' 0 i = 0). { destruct

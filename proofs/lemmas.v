@@ -98,16 +98,19 @@ Proof. intros above K Dh E'. destruct (sort_facts n y) as [Iy [Ly By]], (sort_fa
     + apply in_seq; lia.
     + destruct (above h K Dh); destruct (Rle_dec (y h) z); [lra|auto].
     + destruct (Rle_dec (y' h) z); [auto|lra]. Qed.
+(* where y and y' differ, the least entry of both *)
+Lemma least_difference n y y' i : (i < n)%nat -> y i <> y' i -> ∃ h < n, y h <> y' h /\ ∀ g < n, y g <> y' g ->
+  Rmin (y h) (y' h) <= y g /\ Rmin (y h) (y' h) <= y' g.
+Proof. intros I D. destruct (least n (fun h => y h <> y' h) (fun h => Rmin (y h) (y' h))) as [h [K [Dh L]]]; [intros h;
+  destruct (Req_dec (y h) (y' h)); auto|exists i; auto|]. exists h. split; [auto|split; [auto|]]. intros g G Dg.
+  specialize (L g G Dg); simpl in L. pose proof (Rmin_l (y g) (y' g)); pose proof (Rmin_r (y g) (y' g)); lra. Qed.
 (* {lem-foundations-leximin} *)
 Theorem max_min_is_larger n (S : (nat -> R) -> Prop) y y' i : max_min n S y -> S y' -> (i < n)%nat -> y i <> y' i ->
   lexicographically_less (sort n y') (sort n y).
-Proof. intros C F' I D. destruct (least n (fun h => y h <> y' h) (fun h => Rmin (y h) (y' h))) as [h [K [Dh L]]].
-  { intros h; destruct (Req_dec (y h) (y' h)); [right; auto|left; auto]. } { exists i; auto. }
-  set (z := Rmin (y h) (y' h)) in *. assert (above : ∀ g < n, y g <> y' g -> z < y g /\ z <= y' g).
-  { intros g G Dg. pose proof (L g G Dg) as Lg; simpl in Lg. pose proof (Rmin_l (y g) (y' g));
-  pose proof (Rmin_r (y g) (y' g)). split; [|lra]. destruct (Rtotal_order (y g) (y' g)) as [lt|[|gt]]; [|tauto|lra].
-  destruct (C y' F' g G lt) as [f [Fn [Lf Le]]]. pose proof (L f Fn ltac:(simpl; lra)) as Q; simpl in Q.
-  pose proof (Rmin_r (y f) (y' f)); lra. } apply (larger_by_least n y y' z h above K Dh). destruct (above h K Dh).
+Proof. intros C F' I D. destruct (least_difference n y y' i I D) as [h [K [Dh L]]]. set (z := Rmin (y h) (y' h)) in *.
+  assert (above : ∀ g < n, y g <> y' g -> z < y g /\ z <= y' g). { intros g G Dg. pose proof (L g G Dg). split; [|lra].
+  destruct (Rtotal_order (y g) (y' g)) as [lt|[|gt]]; [|tauto|lra]. destruct (C y' F' g G lt) as [f [Fn [Lf Le]]].
+  pose proof (L f Fn ltac:(lra)); lra. } apply (larger_by_least n y y' z h above K Dh). destruct (above h K Dh).
   unfold z, Rmin in *. destruct (Rle_dec (y h) (y' h)); lra. Qed.
 (* {lem-foundations-half} *)
 Theorem half_way_is_larger n y y' i : (i < n)%nat -> y i <> y' i -> (∀ g < n, y g <> y' g ->
@@ -143,11 +146,7 @@ Theorem only_one_in_convex n (S : (nat -> R) -> Prop) y y' : (forall v v', S v -
   S (fun g => (v g + v' g) / 2)) -> S y -> S y' -> lexicographically_max_min n S y ->
   lexicographically_max_min n S y' -> ∀ i < n, y i = y' i.
 Proof. intros Co F F' C C' i I. destruct (Req_dec (y i) (y' i)) as [|D]; [auto|exfalso].
-  destruct (least n (fun h => y h <> y' h) (fun h => Rmin (y h) (y' h))) as [h [K [Dh L]]]; [intros h;
-  destruct (Req_dec (y h) (y' h)); auto|exists i; auto|]. assert (B : ∀ g < n, y g <> y' g ->
-  Rmin (y h) (y' h) <= y g /\ Rmin (y h) (y' h) <= y' g). { intros g G Dg. specialize (L g G Dg); simpl in L.
-  pose proof (Rmin_l (y g) (y' g)); pose proof (Rmin_r (y g) (y' g)); lra. }
-  unfold Rmin in B; destruct (Rle_dec (y h) (y' h)).
+  destruct (least_difference n y y' i I D) as [h [K [Dh B]]]. unfold Rmin in B; destruct (Rle_dec (y h) (y' h)).
   - apply (C _ (Co y y' F F')), (half_way_is_larger n y y' h); auto.
   - apply (C' _ (Co y' y F' F)), (half_way_is_larger n y' y h); auto. intros g G Dg. destruct (B g G); auto. Qed.
 (* {whole} lem-foundations-leximin lem-foundations-half *)

@@ -38,7 +38,7 @@ Lemma between P L i : model P -> lo P i <= at_level P L i /\ up_to P i (at_level
 Proof. intros [M _]. apply (filling.between (to_fill P)), M. Qed.
 (* {thm-one_level} *)
 Theorem there_is_a_level P : model P -> exists L, level P L.
-Proof. intros M. destruct (filling.highest (n P) (fun i => - lo P i)) as [A HA].
+Proof. intros M. destruct (highest (n P) (fun i => - lo P i)) as [A HA].
   destruct (filling.highest_level (to_fill P) (water P) (- A)) as [L [_ [F Top]]]; [apply filled_model;
   auto|simpl; intros; lra| |].
   { apply filled_fits. replace (used P (at_level P (- A))) with (used P (lo P)); [apply M|]. apply sum_ext; intros i I.

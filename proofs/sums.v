@@ -1,5 +1,5 @@
 (* Finite sums and least elements over the reals; the standard library only. *)
-From Coq Require Export Reals Lra Lia Arith.
+From Coq Require Export Rbase Rbasic_fun Rfunctions Lra Lia Arith.
 Local Open Scope R_scope.
 
 (* Suppose the contrary of an inequality. *)
@@ -85,6 +85,12 @@ Proof. intros H. destruct (small_step k (fun j e => 0 <= A j /\ e * A j <= b j))
   [|intros j u v [A0 U] V; split; [auto|nra]|exists e; split; [auto|apply O]]. intros j J; destruct (H j J) as [A0 B].
   assert (P : 0 < b j / (A j + 1)) by (apply Rdiv_lt_0_compat; lra). exists (b j / (A j + 1)).
   split; [auto|split; [auto|]]. assert (b j / (A j + 1) * (A j + 1) = b j) by (field; lra). lra. Qed.
+(* a small step in a direction a, which uses no more of what is used up *)
+Lemma small_room k (used a c : nat -> R) : (∀ j < k, 0 <= a j /\ used j <= c j /\ (used j = c j -> a j <= 0)) ->
+  exists e, 0 < e /\ ∀ j < k, used j + e * a j <= c j.
+Proof. intros H. destruct (small_part k a (fun j => if Req_EM_T (used j) (c j) then 1 else c j - used j)) as [e [E Ok]];
+  [|exists e; split; [auto|]]; intros j J; destruct (H j J) as [A [U Z]]; [|specialize (Ok j J)];
+  destruct (Req_EM_T (used j) (c j)) as [Eq|]; try lra. specialize (Z Eq). nra. Qed.
 Lemma choose {A} k (p : nat -> A -> Prop) (x : A) : (∀ i < k, exists y, p i y) -> exists f, ∀ i < k, p i (f i).
 Proof. induction k as [|k IH]; intros H; [exists (fun _ => x); intros; lia|].
   destruct IH as [f F]; [intros; apply H; lia|]. destruct (H k (Nat.lt_succ_diag_r k)) as [y Y].
@@ -97,5 +103,10 @@ Proof. induction n as [|n IH]; simpl; intros H I G; [lia|]. assert (f n <= g n) 
 Lemma sum_only n i f : (i < n)%nat -> (Σ h < n, if Nat.eqb h i then f h else 0) = f i.
 Proof. induction n as [|n IH]; intros I; [lia|]. simpl. destruct (Nat.eqb_spec n i) as [->|N]; [|rewrite IH by lia;
   lra]. rewrite sum_zero; [lra|]. intros h H; destruct (Nat.eqb_spec h i); [lia|auto]. Qed.
+Lemma highest k (f : nat -> R) : exists x, ∀ i < k, f i <= x.
+Proof. induction k as [|k [x H]]; [exists 0; lia|]. exists (Rmax x (f k)). intros i I.
+  destruct (Nat.eq_dec i k) as [->|]; [apply Rmax_r|apply Rle_trans with x; [apply H; lia|apply Rmax_l]]. Qed.
+Lemma sum_const k x : (Σ i < k, x) = INR k * x.
+Proof. induction k as [|k IH]; [simpl; lra|]. rewrite S_INR; simpl; rewrite IH; lra. Qed.
 Lemma sum_add a b f : sum (a + b) f = sum a f + Σ k < b, f (a + k)%nat.
 Proof. induction b as [|b IH]; [rewrite Nat.add_0_r; simpl; lra|]. rewrite Nat.add_succ_r; simpl; rewrite IH; lra. Qed.

@@ -372,8 +372,8 @@ Proof. intros M H. set (A := fun d (q : nat * (nat * nat) -> R) => exists Z', (�
     assert (Lip : forall i s d x z, z - d <= x <= z + d -> part C i s z - d <= part C i s x <= part C i s z + d).
     { intros i s d x z D. destruct (Rle_lt_dec x z) as [Le|Lt]; [pose proof (part_step C i s x z M Le)|pose proof
       (part_step C i s z x M ltac:(lra))]; lra. }
-    assert (const : forall N d f, (Σ k < N, (f k + d)) = sum N f + INR N * d). { intros N d f. rewrite sum_plus.
-      f_equal. induction N as [|N IH]; [simpl; ring|rewrite S_INR; simpl; rewrite IH; ring]. }
+    assert (const : forall N d f, (Σ k < N, (f k + d)) = sum N f + INR N * d) by (intros; rewrite sum_plus, sum_const;
+      auto).
     split; [intros i I; split; [split|]|exists q; split; [intros; apply Rmax_l|split]].
     + apply (near 0 (X i) 0); [lra|]. intros d Z' q' D Nz B _ _. specialize (B i I). lra.
     + apply (near (X i) (Z i) 1); [lra|]. intros d Z' q' D Nz B _ _. specialize (B i I); specialize (Nz i I). lra.
@@ -398,11 +398,9 @@ Lemma limits_fit P L i : proper P -> possible P (lower P) -> (i < users P)%nat -
   /\ lower P i <= upper P i.
 Proof. intros [_ Low] [B _] I. specialize (B i I). specialize (Low i). unfold level, upper, position in *. minmax. Qed.
 Lemma some_upper P : exists b, ∀ i < users P, upper P i <= b /\ - b <= lower P i.
-Proof. exists (Σ i < users P, (Rmax 0 (upper P i) + Rmax 0 (- lower P i))). intros i I.
-  pose proof (sum_term (users P) (fun i => Rmax 0 (upper P i) + Rmax 0 (- lower P i)) i) as T. simpl in T.
-  pose proof (Rmax_l 0 (upper P i)); pose proof (Rmax_r 0 (upper P i)); pose proof (Rmax_l 0 (- lower P i));
-  pose proof (Rmax_r 0 (- lower P i)). assert (∀ h < users P, 0 <= Rmax 0 (upper P h) + Rmax 0 (- lower P h)) by (intros
-  h _; pose proof (Rmax_l 0 (upper P h)); pose proof (Rmax_l 0 (- lower P h)); lra). specialize (T H3 I). lra. Qed.
+Proof. destruct (highest (users P) (fun i => Rmax (upper P i) (- lower P i))) as [b B]. exists b. intros i I.
+  specialize (B i I). simpl in B. pose proof (Rmax_l (upper P i) (- lower P i)); pose proof (Rmax_r (upper P i) (- lower
+  P i)); lra. Qed.
 (* {lem-tv_drf-1} Part 1: if the lower limits fit, either all levels fit, or there is a largest one that does. *)
 Theorem largest_level P : proper P -> possible P (lower P) -> (forall L, possible P (level P L)) \/ exists L,
   possible P (level P L) /\ forall L', possible P (level P L') -> L' <= L.

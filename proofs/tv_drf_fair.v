@@ -61,24 +61,23 @@ Proof. intros [M _] Ch [Q0 [Qs Qc]] I U St Next k Kk. set (held := fun j => Σ h
   q h r k * a (C P) h r j). destruct (dec_ex (m (C P)) (fun j => 0 < a (C P) i s j /\ held j = c (C P) k j)) as [Y|N];
   [|auto|exfalso].
   { intros j; destruct (Rlt_dec 0 (a (C P) i s j)), (Req_EM_T (held j) (c (C P) k j)); [left; auto|right..]; tauto. }
-  destruct (small_step (m (C P)) (fun j e => held j + e * a (C P) i s j <= c (C P) k j)) as [e0 [E0 Ok]].
-  { intros j J. pose proof (need_ge0 (C P) M i s j). assert (Le : held j <= c (C P) k j) by (apply Qc; auto).
-    destruct (Rle_lt_or_eq_dec 0 (a (C P) i s j)) as [A|Z]; auto; [|exists 1; split; [lra|rewrite <- Z; lra]].
-    destruct (Rle_lt_or_eq_dec _ _ Le) as [G|E]; [|exfalso; apply N; exists j; auto].
-    exists ((c (C P) k j - held j) / a (C P) i s j). split; [apply Rdiv_lt_0_compat; lra|apply Req_le; field; lra]. }
-  { intros j x z X Z; pose proof (need_ge0 (C P) M i s j); nra. } set (e := Rmin e0 (submitted (C P) i (S s)
+  destruct (small_room (m (C P)) held (a (C P) i s) (c (C P) k)) as [e0 [E0 Ok]].
+  { intros j J. split; [apply need_ge0; auto|split; [apply Qc; auto|]]. intros U'. suppose A. apply N. exists j; auto. }
+  set (e := Rmin e0 (submitted (C P) i (S s)
   - position P g i)). pose proof (Rmin_l e0 (submitted (C P) i (S s) - position P g i)).
   pose proof (Rmin_r e0 (submitted (C P) i (S s) - position P g i)). assert (E : 0 < e) by (apply Rmin_glb_lt; lra).
   fold e in H, H0. set (v := fun h => if Nat.eqb h i then g h + e else g h).
   assert (Pos : forall h, position P v h = if Nat.eqb h i then position P g h + e else position P g h).
   { intros h; unfold position, v; destruct (Nat.eqb h i); lra. } assert (Step :
   forall r, part (C P) i r (position P g i + e) = part (C P) i r (position P g i) + if Nat.eqb r s then e else 0).
-  { intros r; unfold part. pose proof (size_ge0 (C P) M i r). destruct (Nat.eqb_spec r s) as [->|Nr].
-    - unfold submitted in *; simpl in *. minmax.
+  { intros r. pose proof (size_ge0 (C P) M i r) as S0. assert (Room : position P g i + e <= submitted (C P) i (S s)) by
+    lra. unfold part. destruct (Nat.eqb_spec r s) as [->|Nr].
+    - clear - Next E Room S0. unfold submitted in *; simpl in *. minmax.
     - destruct (le_lt_dec r s) as [L|L].
       + assert (B : submitted (C P) i (S r) <= submitted (C P) i s) by (apply submitted_mono; auto; lia).
-        unfold submitted in *; simpl in *. minmax.
-      + assert (B : submitted (C P) i (S s) <= submitted (C P) i r) by (apply submitted_mono; auto; lia). minmax. }
+        clear - Next E B S0. unfold submitted in *; simpl in *. minmax.
+      + assert (B : submitted (C P) i (S s) <= submitted (C P) i r) by (apply submitted_mono; auto; lia).
+        clear - Next Room E B S0. minmax. }
   assert (v i <= g i); [|unfold v in H1; rewrite Nat.eqb_refl in H1; lra].
   apply (nothing_better P g v i); auto; [|intros h _; unfold v; destruct (Nat.eqb h i); lra].
   destruct Ch as [[[B _] _] _]. split.
@@ -167,6 +166,17 @@ Proof. intros Pr F. assert (at_ : forall g i, possible P g -> (i < users P)%nat 
   split; [exact E|split].
   - intros [g G]. apply E in G as [Po L]. apply (possible_less P g); auto. intros i I. split; [apply (F i I)|auto].
   - intros Po. exists (lower P). apply E. split; [auto|intros; lra]. Qed.
+(* {lem-tv_drf-1} In the first period the lower limit, beta >= 1, is what the user could run alone. *)
+Theorem floor_of_the_first P z l i : model (C P) -> t P = 0%nat -> start P i = 0 /\ past P i = 0 -> 0 <= z -> z <=
+  submitted (C P) i 1 -> least_with_it P (fun _ _ => 0) (fun i j => used (C P) 0 i j z) l i -> l i = z.
+Proof. intros M T [S0 P0] Z0 Z1 [Pl L]. rewrite P0 in *. unfold as_much_as_alone, by_now, position in L. rewrite T, S0,
+  P0 in L. assert (zero : forall j, used (C P) 0 i j 0 = 0) by (intros j; unfold used, part, submitted; simpl;
+  pose proof (size_ge0 (C P) M i 0); rewrite Rmin_right, Rmax_left by lra; lra).
+  apply Rle_antisym; [apply (L (fun _ => z)); auto; intros j _; rewrite zero;
+  replace (0 + (z - 0)) with z by ring; lra|].
+  suppose Less. destruct (used_more (C P) 0 i (l i) z M (conj Pl Less) Z1) as [[j [J More]] _].
+  pose proof (proj2 (L l Pl) (Rle_refl _) j J) as A. replace (0 + (l i - 0)) with (l i) in A by ring. rewrite zero in A.
+  lra. Qed.
 (* ---------------------------------------------------------------------------------------------- without memory *)
 (* {model} *)
 (* Each period as if it were the first: its levels in one pool are those of a pool of Foundations with the bounds size i

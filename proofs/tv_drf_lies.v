@@ -176,9 +176,9 @@ Proof. destruct Tr as [Z0 [q [y [Qp [Y0 [Ys Yc]]]]]]. pose proof Li as [Et [En [
   destruct Qp as [Q0 [Qs Qc]]. destruct Chq as [[[B _] _] _]. unfold users in *. specialize (B i ltac:(lia)).
   destruct (Es i) as [Esi Epi]. assert (Sq : (Σ k < K (C P), q i (t P) k) = Rmax 0 (position Q g' i - old P i)).
   { rewrite <- Ek, (Qs i (t P)) by lia. unfold part. rewrite (lies_submitted P Q i i (t P) Li) by auto. fold (old P i).
-    rewrite Esi. rewrite Et in B. pose proof (size_ge0 (C Q) (proj1 Prq) i (t P)). unfold submitted at 1 in B.
+    rewrite Esi. rewrite Et in B. pose proof (size_ge0 (C Q) (proj1 Prq) i (t P)) as H. unfold submitted at 1 in B.
     simpl in B. change (sum (t P) (fun r => size (C Q) i r)) with (submitted (C Q) i (t P)) in B.
-    rewrite (lies_submitted P Q i i (t P) Li) in B by auto. fold (old P i) in B. minmax. }
+    rewrite (lies_submitted P Q i i (t P) Li) in B by auto. fold (old P i) in B. clear - B H St. minmax. }
   rewrite <- Sq. pose proof (proj1 Pr) as M; pose proof (proj1 Prq) as Mq. split.
   - rewrite <- Ys; apply sum_le; intros k Kk. destruct (dominant (C P) M i (t P)) as [j [J D]].
     specialize (Yc k j Kk J). rewrite D in Yc. pose proof (need_le (C Q) Mq i (t P) j). rewrite Ew in *.
@@ -227,11 +227,11 @@ Proof. intros Above. suppose G. specialize (Above G). pose proof Li as [Et [En [
     + intros h s k; destruct (Nat.eqb h i), (Nat.eqb s (t P)); auto.
     + intros h s H Ss. rewrite Pv. destruct (Nat.eqb_spec h i) as [->|N].
       * destruct (Nat.eqb_spec s (t P)) as [->|N].
-        -- rewrite Ys. unfold part. fold (old P i). destruct claimed as [Zc _]. unfold reached in *. minmax.
+        -- rewrite Ys. unfold part, reached. fold (old P i). destruct claimed as [Zc _]. clear - Z0 Zc St. minmax.
         -- rewrite <- Ek, Qs by lia. rewrite !lie_part by (right; lia). destruct (Es i) as [-> _]. f_equal.
            assert (Os : submitted (C P) i (S s) <= old P i) by (apply submitted_mono; [apply Pr|lia]).
-           unfold part, submitted in *; simpl in Os. destruct claimed as [Zc _]. unfold reached in *.
-           pose proof (size_ge0 (C P) (proj1 Pr) i s). minmax.
+           pose proof (size_ge0 (C P) (proj1 Pr) i s) as S0. destruct claimed as [Zc _]. clear - Os S0 Zc Z0.
+           unfold part, reached, submitted in *; simpl in Os. minmax.
       * rewrite <- Ek, Qs by lia. rewrite !lie_part by auto. destruct (Es h) as [-> _]. auto.
     + intros k j Kk J. rewrite <- Ec. apply Rle_trans with (2 := Qc k j ltac:(lia) ltac:(lia)). rewrite Et, En.
       apply sum_le; intros h H; apply sum_le; intros s Ss. destruct (Nat.eqb_spec h i) as [->|N];
@@ -264,7 +264,9 @@ Proof. intros own Pr Prq Po Poq Li I St X Al Alq Ch Chq Tr.
     rewrite (sum_mul (K (C P)) (fun k => y k)), <- Ek, Ys; lra.
   - intros k j Kk J. specialize (Yc k j ltac:(lia) ltac:(lia)). rewrite Et in Yc. specialize (Ra j J).
     pose proof (scaled_le (rho * N2) z (y k * rho) Z0 (P0 k)). pose proof (Po i (t P) j I J). specialize (Y0 k).
-    apply Rle_trans with (2 := Yc). apply Rle_trans with (y k * rho * a (C P) i (t P) j); nra. Qed.
+    apply Rle_trans with (2 := Yc). rewrite <- (Rmult_comm (a (C Q) i (t P) j)).
+    apply Rle_trans with (y k * rho * a (C P) i (t P) j); [apply Rmult_le_compat_r; lra|].
+    rewrite Rmult_assoc, Rmult_comm. apply Rmult_le_compat_r; auto. Qed.
 (* {prop-tv_drf-no-floor} *)
 Theorem no_claim_pays_without_floors P Q i g g' z : proper P -> proper Q -> positive (C P) -> positive (C Q) ->
   lies P Q i -> (i < users P)%nat -> start P i <= old P i -> no_floors P Q -> chosen P g -> chosen Q g' ->

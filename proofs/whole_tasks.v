@@ -23,15 +23,16 @@ Definition run P t (x : nat -> nat -> nat) T := x O = (fun _ => O) /\ (∀ k < T
   x (S k) = one_more (x k) i) /\
   forall i, ~ can P (x T) i.
 (* {end} *)
-Lemma load_le P x y j : model P -> (forall i, (x i <= y i)%nat) -> load P x j <= load P y j.
-Proof. intros [_ M] L. apply sum_le; intros i _. destruct (M i) as [_ [_ [D _]]].
-  apply Rmult_le_compat_r; [apply D|apply le_INR; auto]. Qed.
-Lemma load_more P x y h j : model P -> (forall i, (x i <= y i)%nat) -> (h < n P)%nat ->
+Lemma need_ge0 P : model P -> forall i j, 0 <= d P i j.
+Proof. intros [_ M] i j. destruct (M i) as [_ [_ [D _]]]. apply D. Qed.
+Lemma load_le P x y j : (forall i j, 0 <= d P i j) -> (forall i, (x i <= y i)%nat) -> load P x j <= load P y j.
+Proof. intros D L. apply sum_le; intros i _. apply Rmult_le_compat_r; [apply D|apply le_INR; auto]. Qed.
+Lemma load_more P x y h j : (forall i j, 0 <= d P i j) -> (forall i, (x i <= y i)%nat) -> (h < n P)%nat ->
   load P x j + (INR (y h) - INR (x h)) * d P h j <= load P y j.
-Proof. intros [_ M] L H. pose proof (sum_gap (n P) (fun i => INR (x i) * d P i j) (fun i => INR (y i) * d P i j)
+Proof. intros D L H. pose proof (sum_gap (n P) (fun i => INR (x i) * d P i j) (fun i => INR (y i) * d P i j)
   h ((INR (y h) - INR (x h)) * d P h j)) as G. unfold load. assert (sum (n P) (fun i => INR (x i) * d P i j)
   <= sum (n P) (fun i => INR (y i) * d P i j) - (INR (y h) - INR (x h)) * d P h j); [|lra]. apply G; auto; [|lra].
-  intros i _. destruct (M i) as [_ [_ [D _]]]. apply Rmult_le_compat_r; [apply D|apply le_INR; auto]. Qed.
+  intros i _. apply Rmult_le_compat_r; [apply D|apply le_INR; auto]. Qed.
 Lemma refusal P x i : ~ fits P x i -> ∃ j < m P, C P j < load P x j + d P i j.
 Proof. intros N. destruct (some_or_none (m P) (C P) (fun j => load P x j + d P i j)) as [E|A]; [auto|]. destruct N.
   intros j J. apply A; auto. Qed.
@@ -41,11 +42,7 @@ Theorem refused_stays_refused P x y i h z : (forall g j, 0 <= d P g j) -> (foral
   feasible P y -> ~ fits P x i -> (h < n P)%nat -> (∀ j < m P, z * d P i j <= d P h j) ->
   ~ fits P y i /\ (INR (y h) - INR (x h)) * z < 1.
 Proof. intros D0 L F N H Z. destruct (refusal P x i N) as [j [J G]].
-  assert (Ld : load P x j <= load P y j) by (apply sum_le; intros g _; apply Rmult_le_compat_r; [apply D0|apply le_INR;
-  auto]). assert (Lm : load P x j + (INR (y h) - INR (x h)) * d P h j <= load P y j).
-  { unfold load. assert (sum (n P) (fun i => INR (x i) * d P i j) <= sum (n P) (fun i => INR (y i) * d P i j)
-  - (INR (y h) - INR (x h)) * d P h j); [|lra]. apply sum_gap with h; auto; [|lra]. intros g _.
-  apply Rmult_le_compat_r; [apply D0|apply le_INR; auto]. } split.
+  pose proof (load_le P x y j D0 L) as Ld. pose proof (load_more P x y h j D0 L H) as Lm. split.
   - intros Fy. specialize (Fy j J). lra.
   - specialize (F j J). specialize (Z j J). pose proof (D0 h j) as D. set (k := INR (y h) - INR (x h)) in *.
     assert (K : 0 <= k) by (pose proof (le_INR _ _ (L h)); unfold k; lra). assert (k * d P h j < d P i j) by lra.
@@ -87,7 +84,7 @@ Proof. intros I Hm. assert (D : forall k, fits P (x k) i \/ ~ fits P (x k) i).
     intros b [L B]; induction L as [|b L IH]; [auto|]. rewrite <- (IH ltac:(lia)).
     destruct (proj1 (proj2 R) b B) as [g [[[_ [_ F]] _] E]]. rewrite E. unfold one_more.
     destruct (Nat.eqb_spec i g) as [->|]; [exfalso|auto]. apply Na. intros j J. specialize (F j J).
-    pose proof (load_le P (x a) (x b) j M (fun h => grows a b h ltac:(lia))). lra.
+    pose proof (load_le P (x a) (x b) j (need_ge0 P M) (fun h => grows a b h ltac:(lia))). lra.
   - intros k K. split; [auto|split; [apply (more_before k T); auto; lia|]]. destruct (D k) as [|Nk]; [auto|exfalso].
     pose proof (Least k ltac:(lia) Nk) as Q. apply INR_le in Q. lia. Qed.
 Lemma behind_until a i h : (a <= T)%nat -> (∀ k < a, can P (x k) i) -> (1 <= x a h)%nat ->
@@ -128,8 +125,8 @@ Proof. intros T01 I H Hm W X. apply le_INR in X. simpl in X. set (A := INR (x T 
   { intros F. specialize (Nx i (conj I (conj (more_before a T i ltac:(lia) Hm) F))). rewrite Ea in Nx.
     assert (s P i * (INR (x a i) + t) <= v); [|lra]. apply Rmult_le_compat_l; [lra|].
     apply Rplus_le_compat_r, le_INR, grows; lia. }
-  destruct (refusal P (x a) i Nf) as [j [J Cj]]. pose proof (load_more P (x a) (x T) h j M (fun g => grows a T g
-  ltac:(lia)) H) as Lm. rewrite Ea in Lm. pose proof (feasible_always T (Nat.le_refl _) j J) as Fj.
+  destruct (refusal P (x a) i Nf) as [j [J Cj]]. pose proof (load_more P (x a) (x T) h j (need_ge0 P M) (fun g => grows
+  a T g ltac:(lia)) H) as Lm. rewrite Ea in Lm. pose proof (feasible_always T (Nat.le_refl _) j J) as Fj.
   assert (D : (INR (x T h) - INR k) * d P h j < d P i j) by lra. assert (Dh : 0 <= d P h j) by apply M.
   specialize (All j J). simpl in All. assert (B * d P h j <= A * (INR (x T h) - INR k) * d P h j) by
   (apply Rmult_le_compat_r; auto). assert (0 <= B * d P h j) by (apply Rmult_le_pos; auto). nra. Qed.
@@ -137,7 +134,7 @@ Proof. intros T01 I H Hm W X. apply le_INR in X. simpl in X. set (A := INR (x T 
 Theorem pareto y h : (forall i, (x T i <= y i)%nat) -> (h < n P)%nat -> (x T h < y h)%nat ->
   match bound P h with Some b => (y h <= b)%nat | None => True end -> ~ feasible P y.
 Proof. intros L H Lt B F. apply (proj2 (proj2 R) h). split; [auto|split; [unfold has_more; destruct (bound P h);
-  [lia|auto]|]]. intros j J. specialize (F j J). pose proof (load_more P (x T) y h j M L H).
+  [lia|auto]|]]. intros j J. specialize (F j J). pose proof (load_more P (x T) y h j (need_ge0 P M) L H).
   assert (Dh : 0 <= d P h j) by apply M. assert (G : (S (x T h) <= y h)%nat) by lia. apply le_INR in G.
   rewrite S_INR in G. nra. Qed.
 End Run.
@@ -159,8 +156,8 @@ Proof. intros M A [Ci Pr]. assert (N : (0 < n P)%nat) by (destruct Ci; lia).
   { split; [auto|split].
     - revert Hg. unfold has_more. destruct (bound P g); auto. unfold one_more.
       destruct (Nat.eqb_spec g i) as [->|]; lia.
-    - intros j J. specialize (Fg j J). apply Rle_trans with (2 := Fg). apply Rplus_le_compat_r. apply load_le; auto.
-      intros k; unfold one_more; destruct (Nat.eqb k i); lia. }
+    - intros j J. specialize (Fg j J). apply Rle_trans with (2 := Fg). apply Rplus_le_compat_r. apply load_le; [apply
+      need_ge0; auto|]. intros k; unfold one_more; destruct (Nat.eqb k i); lia. }
   assert (T : s P i * (INR (x i) + 1) <= s P g * (INR (x g) + 1)) by (apply Nx; auto).
   assert (B : s P h * INR (one_more x i h) <= s P i * (INR (x i) + 1)) by (apply (proj2 (top i Ci) h H)).
   apply Rle_trans with (1 := B), Rle_trans with (1 := T). apply Rmult_le_compat_l; [apply Rlt_le, M|].

@@ -18,8 +18,7 @@ def test_the_record_is_of_the_files_as_they_are() -> None:
 
 def test_nothing_is_taken_for_granted_but_the_real_numbers() -> None:
     assert not any(check.FORBIDDEN.search(check.plain(name)) for name in check.FILES)
-    assert {one["file"] for one in RECORD["theorems"]} == {*RECORD["axioms"]}
-    assert all({*axioms} <= check.AXIOMS for axioms in RECORD["axioms"].values())
+    assert {*RECORD["axioms"]} <= check.AXIOMS
     assert {one for theorem in RECORD["theorems"] for one in theorem["labels"]} >= {*RECORD["whole"]}
 
 
@@ -35,3 +34,11 @@ def test_whatever_a_statement_is_made_of_stands_on_the_page() -> None:
         said = shown + "".join(one["statement"] for one in check.stated(name))
         defined = {*re.findall(kinds, check.plain(name))} - {*re.findall(kinds, shown)}
         assert not {one for one in defined if re.search(rf"(?<![\w.]){one}\b", said)}, name
+
+
+def test_what_a_section_assumes_of_a_statement_stands_on_the_page() -> None:
+    for name in check.FILES:
+        hidden = re.sub(r"(?ms)^\(\* \{model\} \*\)$.*?^\(\* \{end\} \*\)$", "", check.text(name))
+        for _, inside in re.findall(r"(?ms)^Section (\w+)\.$(.*?)^End \1\.$", hidden):
+            assumed = re.findall(r"(?m)^(?:Hypothes[ie]s|Variables?) .*", inside)
+            assert not assumed or not re.search(r"\{(?:thm|lem|prop|cor|alg)-", inside), (name, assumed)
