@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import linprog
 
 import fairbook as fb
 from book.common.oracle_drf import exact_tasks
@@ -108,6 +109,36 @@ def test_minima_as_in_production_schedulers(
     assert allocation.violations() == []
     said = allocation.explain(0)
     assert "own bound" in said or (f"its minimum is {least[0]:g}, and" in said and "save at its minimum" in said)
+
+
+@pytest.mark.parametrize("floor", ["counted", "apart"])
+def test_minima_and_linear_programs(floor: Any) -> None:
+    rng = np.random.default_rng(50)
+    for _ in range(30):
+        n, m = int(rng.integers(2, 5)), int(rng.integers(1, 4))
+        demands, weights = rng.integers(1, 5, (n, m)).astype(float), rng.integers(1, 4, n).astype(float)
+        pool = rng.integers(9, 30, m).astype(float)
+        least = fb.drf(demands, capacities=pool).tasks * rng.choice([0, 0.5, 0.9], n)
+        found = fb.drf(demands, weights=weights, capacities=pool, min_tasks=least, floor=floor)
+        program = leximin_tasks(demands, weights / (demands / pool).max(axis=1), pool, least, floor == "counted")
+        assert np.allclose(found.tasks, program, rtol=1e-6, atol=1e-6)
+
+
+def leximin_tasks(demands: Any, rate: Any, pool: Any, least: Any, counted: bool) -> Any:
+    """Raise the lowest level of those who may still rise as far as it goes, time and again: tasks from ``least`` on."""
+    n, floors, free = len(rate), least.copy(), np.arange(len(rate))
+    base = 0 * least if counted else least
+
+    def most(of: int, rows: Any, right: Any) -> Any:
+        bounds = [*((low, None) for low in floors), (0, None)]
+        rows = np.vstack([np.c_[demands.T, 0 * pool], rows])
+        return linprog(-np.eye(n + 1)[of], rows, np.append(pool * (1 + 1e-9), right), bounds=bounds).x[of]
+
+    while len(free):
+        above = np.c_[-np.eye(n), rate][free]
+        floors[free] = np.maximum(floors, base + most(n, above, -base[free]) * (1 - 1e-8) * rate)[free]
+        free = np.array([i for i in free if most(i, above[:0], []) > floors[i] * (1 + 1e-5) + 1e-6], dtype=int)
+    return floors
 
 
 @pytest.mark.parametrize("engine", ["fast", "plain"])
