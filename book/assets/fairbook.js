@@ -94,7 +94,7 @@
   };
   /* Each entry to cite gets the address of its page. */
   function cite() {
-    for (const here of document.querySelectorAll(".cite-page .here")) here.textContent = `  url = {${location.href.split("#")[0]}}\n`;
+    if (location.protocol !== "file:") for (const here of document.querySelectorAll(".cite-page .here")) here.textContent = `  url = {${location.href.split("#")[0]}}\n`;
   }
 
   /* A statement has an address; a mark in its title leads there. */
