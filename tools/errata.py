@@ -70,7 +70,8 @@ def entry(name: str) -> str:
     rows = [(one, ledger().loc[one["id"]]) for one in place["rows"] if one["reading"] in JUDGES]
     rows.sort(key=lambda pair: pair[1]["verdict"] not in ("holds", "reproduced"))
     readings = [
-        f"* {badge(one['id'])} <code>{one['id']}</code> {typeset(row['variant'].replace('as stated', row['statement'].rstrip('.')))}"
+        f"* {badge(one['id'])} <code>{one['id']}</code> "
+        + typeset(row["variant"].replace("as stated", row["statement"].rstrip(".")))
         + (f" (our choice: {typeset(one['ours'])})" if one.get("ours") else "")
         for one, row in rows
     ]
