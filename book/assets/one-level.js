@@ -161,7 +161,7 @@
       find(".level-users").innerHTML = '<table aria-label="The numbers"><thead><tr><td></td>' +
         `${heads.join("")}<th scope="col">pool</th></tr></thead><tbody>${lines.join("")}</tbody></table>`;
       find(".explore-users").textContent =
-        `${key} Dashed outline: before. At level 1 a user has ${virtual ? "its whole wish" : "as much as on its own part of the pool"}.`;
+        `${key} Dashed line: the common level. Dashed outline: before. At level 1 a user has ${virtual ? "its whole wish" : "as much as on its own part of the pool"}.`;
       form.querySelectorAll("[name=kind]").forEach((one) => one.setAttribute("aria-pressed", String(one.value === state.kind)));
       fields.add.disabled = state.users.length === NAMES.length;
       fields.second.hidden = virtual;
