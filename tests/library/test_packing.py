@@ -202,6 +202,10 @@ def test_more_bins_than_a_byte_counts(H: int) -> None:
     assert status == 0
 
 
+def test_without_a_limit_lists_alone_are_asked() -> None:
+    assert pack(np.array([6, 3, 3]), np.array([8, 4])) == (None, False, 0)
+
+
 def test_limits_are_kept() -> None:
     rng = np.random.default_rng(0)
     sizes = 2 * rng.integers(10, 30, 30)
@@ -212,7 +216,6 @@ def test_limits_are_kept() -> None:
         found = pack(sizes, room, limit)
         assert found.bins is None
         assert found.nodes <= limit
-    assert pack(np.array([6, 3, 3]), np.array([8, 4])).nodes == 0  # lists alone, which do not tell
     packer = Packer(160, 0)  # 10 a question, until all are used up
     spent = [packer.pack(sizes, room).nodes for _ in range(40)]
     assert max(spent) <= 10
