@@ -202,10 +202,6 @@ def test_more_bins_than_a_byte_counts(H: int) -> None:
     assert status == 0
 
 
-def test_without_a_limit_lists_alone_are_asked() -> None:
-    assert pack(np.array([6, 3, 3]), np.array([8, 4])) == (None, False, 0)
-
-
 def test_limits_are_kept() -> None:
     rng = np.random.default_rng(0)
     sizes = 2 * rng.integers(10, 30, 30)
