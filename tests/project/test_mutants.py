@@ -26,6 +26,8 @@ def test_what_is_kept_names_a_test_or_a_reason() -> None:
         rows = list(csv.DictReader(file))
     assert len(rows) == len({row["key"] for row in rows}) > 100
     for row in rows:
-        place = row["noticed"].removeprefix("limit: ").split("::")[0]
+        place, _, test = row["noticed"].removeprefix("limit: ").partition("::")
         reason = place.startswith("no effect: ") and len(place) > 30
         assert place in ("", "import") or reason or (mutants.ROOT / place).is_file(), row
+        if place.startswith("tests/"):
+            assert f"def {test.split('[')[0]}(" in (mutants.ROOT / place).read_text("utf8"), row
