@@ -93,6 +93,9 @@ class Chromium:
         self.session = self.send("Target.attachToTarget", targetId=tab, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.send(f"{domain}.enable")
+        # The theme keeps where its sidebar was scrolled to. Every page here is the first that its reader opens.
+        forget = "if (location.protocol === 'file:') sessionStorage.clear()"
+        self.send("Page.addScriptToEvaluateOnNewDocument", source=forget)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -187,6 +187,11 @@ BY_HAND: dict[str, tuple[tuple[Any, Any, Any, Any], dict[str, Any], dict[str, An
         {},
         {"tasks": [[10]], "bottlenecks": [[0]]},
     ),
+    "a task that lacks the ten thousand millionth part does not fit": (
+        ([[[0.25 + 1e-11]]], [[4]], [[1]], [1]),
+        {},
+        {"tasks": [[3]], "bottlenecks": [[0]]},
+    ),
     "and so do many small ones": (([[[1e-5]]], [[10**6]], [[1]], [[1]]), {}, {"tasks": [[10**5]]}),
     "best fit takes the machine of the same shape": (
         ([[[0.25, 1], [1, 0.25], [1, 1]]], [[1, 1, 1]], [[1, 4], [4, 1], [2, 2]], [1 / 3] * 3),
@@ -253,6 +258,12 @@ BY_HAND: dict[str, tuple[tuple[Any, Any, Any, Any], dict[str, Any], dict[str, An
         ([[[0, 2], [0, 2]], [[2, 1], [1, 3]]], [[2, 1], [0, 3]], [[8, 2]], [0.75, 0.25]),
         FLUID | WAITS | {"alone": "resources"},
         {"sharing_coefficients": [[1, 1], [0.5, 1 / 12]], "tasks": [[0.75, 0.25], [0, 11 / 12]]},
+    ),
+    # which the next one needs; so far it ran what needs memory alone
+    "a resource stops who has used none of it": (
+        ([[[0, 0], [0, 2]], [[1, 0], [1, 0]]], [[0, 1], [5, 5]], [[1, 1]], HALVES),
+        FLUID | WAITS,
+        {"tasks": [[0, 0.5], [1, 0.5]], "bottlenecks": [[-3, 1], [0, 0]]},
     ),
     # both have 0 of the CPU that they owned, each first needs 3/4 of all memory
     "where one can pass it is the first": (
@@ -476,6 +487,25 @@ def test_violations_see_what_a_queue_does_not_do(what: str, changed: dict[str, A
 def test_violations_see_wrong_reasons(method: str, stop: int) -> None:
     run = overloaded(method, "waits")
     assert replace(run, bottlenecks=np.full_like(run.bottlenecks, stop)).violations() != []
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["they wait", "nobody has a task, heuristic", "who is alone has what it would have alone, waits", "bundles cannot"],
+)
+def test_where_doubles_lose_nothing_nothing_is_allowed_for(what: str) -> None:
+    assert run_by_hand(what).violations(0) == []
+
+
+def test_violations_see_a_machine_overdrawn_beside_one_with_room() -> None:
+    run, placed = run_by_hand("machines alike in order"), np.array([[[2, 1, 0, 0]]], dtype=np.int32)
+    moved = replace(run, placement=placed, machine_use=placed[0][..., None] * np.ones(2))
+    assert moved.violations() == ["a machine is overdrawn in period 0"]
+
+
+def test_violations_see_that_there_is_nothing_of_a_resource() -> None:
+    run = run_by_hand("machines alike in order")
+    assert replace(run, machines=run.machines * [1, 0]).violations() == ["there is nothing of some resource"]
 
 
 def test_violations_see_less_than_alone() -> None:
