@@ -1,10 +1,10 @@
 """The machine with room and the largest key, where the key belongs to the machine: the engine of GDRF.
 
 Machines are the leaves of a tournament. A node keeps, for each distinct demand (beyond 16, for each set of similar
-ones), the largest key below it of a machine with room, and the most that is free of each resource. A search follows the
-better branch and leaves out those that hold nothing better; ties go to the lowest number. So it finds what a scan of
-all machines finds. A task placed changes one leaf and what is above it. Where all keys are equal, it finds the first
-machine with room.
+ones), the largest key below it of a machine with room for one of them, and the most that is free of each resource. A
+search follows the better branch and leaves out those that hold nothing better; ties go to the lowest number. So it
+finds what a scan of all machines finds. A task placed changes one leaf and what is above it. Where all keys are equal,
+it finds the first machine with room. Machines with room for nobody are in nobody's way, however many there are.
 
 Machines of one type have a tournament of their own; a user asks those of its best level, then those of the next. With
 the task counted in, f is another for each user: then all machines are looked at.
@@ -25,6 +25,7 @@ from fairbook.model.inputs import TIED, FloatArray
 LAST = -1e300  # a key below all others that still counts
 
 KINDS = 16
+ROWS = 1024  # distinct demands that are looked at one by one
 MOST_SHARED = 2**25  # kinds times machines
 
 
@@ -65,8 +66,9 @@ class Tree(NamedTuple):
     tree: FloatArray
     #: The lowest machine below each node, shape (G, 2 leaves).
     lowest: NDArray[np.int64]
-    #: What the least demanding user of each kind needs, and the kind of each user.
+    #: Distinct demands (beyond 1024, the least of similar ones), where those of each kind begin, the kind of each user.
     needs: FloatArray
+    first: NDArray[np.int64]
     kinds: NDArray[np.int64]
     stack: NDArray[np.int64]
 
@@ -85,16 +87,21 @@ def _log_fairness(fair: Any, used: Any, j: int, need: Any, lead: int) -> float:
 
 @kernel(INSIDE, _nrt=False, forceinline=True)
 def _renew(at: Any, tree: Any, node: int, key: float, limit: Any, used: Any) -> None:
-    """Give a leaf what is free and its new key, for the needs that still fit; bring the nodes above it up to date."""
-    needs = at.needs
+    """Give a leaf what is free and its new key, for kinds of which one still fits; bring what is above up to date."""
+    needs, first = at.needs, at.first
     for r in range(len(used)):
-        tree[node, len(needs) + r] = limit[r] - used[r]
-    for b in range(len(needs)):
-        if tree[node, b] > -np.inf:  # once too full, always too full
-            tree[node, b] = key
+        tree[node, len(first) - 1 + r] = limit[r] - used[r]
+    for b in range(len(first) - 1):
+        q, fits = first[b], tree[node, b] == -np.inf  # once too full, always too full
+        while not fits and q < first[b + 1]:
+            fits = True
             for r in range(len(used)):
-                if limit[r] - used[r] < needs[b, r]:
-                    tree[node, b] = -np.inf
+                fits = fits and limit[r] - used[r] >= needs[q, r]
+            q += 1
+            if fits:
+                tree[node, b] = key
+        if not fits:
+            tree[node, b] = -np.inf
     node >>= 1
     changed = True
     while node and changed:
@@ -185,25 +192,28 @@ def by_tournament(turns: Any, types: Any, fair: Any, at: Any) -> bool:
 def as_tree(turns: Turns, group: NDArray[np.int64], empty: float) -> Tree:
     """Build the tournament of each group of machines, all of them empty.
 
-    Users are sorted into at most 16 kinds. A machine that has no room for the needs of a kind, those of the least
-    demanding of its users, has none for any user of it.
+    Users are sorted into at most 16 kinds of similar demands.
     """
     rows, which = np.unique(turns.demands, axis=0, return_inverse=True)
-    most = int(np.clip(MOST_SHARED // len(group), 1, KINDS))
-    kind = np.arange(len(rows)) * most // max(len(rows), most)
-    needs = np.array([rows[kind == k].min(axis=0) for k in range(kind[-1] + 1)])
+    size = -(-len(rows) // ROWS)
+    needs = np.minimum.reduceat(rows, np.arange(0, len(rows), size))
+    most = min(int(np.clip(MOST_SHARED // len(group), 1, KINDS)), len(needs))
+    first = np.arange(most + 1) * len(needs) // most
     members = [np.flatnonzero(group == g) for g in range(int(group.max()) + 1)]
     leaves = 1 << (max(map(len, members)) - 1).bit_length()
     leaf, lowest = np.empty(len(group), np.int64), np.full((len(members), 2 * leaves), len(group))
-    tree = np.full((len(members), 2 * leaves, len(needs) + needs.shape[1]), -np.inf)
+    tree = np.full((len(members), 2 * leaves, most + needs.shape[1]), -np.inf)
     for g, one in enumerate(members):
         leaf[one] = nodes = leaves + np.arange(len(one))
         lowest[g, nodes] = one
-        fit = (turns.limit[one, None] >= needs).all(axis=2)
-        tree[g, nodes] = np.hstack([np.where(fit, empty, -np.inf), turns.limit[one]])
+        for b in range(most):
+            fit = (turns.limit[one, None] >= needs[first[b] : first[b + 1]]).all(axis=2).any(axis=1)
+            tree[g, nodes, b] = np.where(fit, empty, -np.inf)
+        tree[g, nodes, most:] = turns.limit[one]
     while leaves > 1:  # level by level upwards
         half = leaves // 2
         tree[:, half:leaves] = np.maximum(tree[:, leaves : 2 * leaves : 2], tree[:, leaves + 1 : 2 * leaves : 2])
         lowest[:, half:leaves] = lowest[:, leaves : 2 * leaves : 2]
         leaves = half
-    return Tree(leaf, tree, lowest, needs, kind[which.reshape(-1)], np.empty(130, np.int64))
+    kinds = np.searchsorted(first, which.reshape(-1) // size, side="right") - 1
+    return Tree(leaf, tree, lowest, needs, first, kinds, np.empty(130, np.int64))

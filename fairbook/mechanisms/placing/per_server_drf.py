@@ -74,11 +74,13 @@ def _one_by_one(demands: Any, machines: Any, counts: Any, weights: Any, left: An
     for k in range(len(machines)):
         last = first + counts[k]
         while first < last:
-            number, end, times = 0, placed, last - first
+            number, end, times, surely = 0, placed, last - first, True
             for j in range(m):
                 room[j] = machines[k, j] * (1.0 + 3 * FITS)
-            for i in range(n):  # everybody begins at level 0: who has no room even for a first task plays no part
-                fits, surely = left[i] >= 1.0, True
+            # everybody begins at level 0: who has no room even for a first task plays no part. Up to the first who may
+            # have room or not the first tasks are known
+            for i in range(n):
+                fits = left[i] >= 1.0
                 for j in range(m):
                     if demands[i, j] > room[j]:
                         fits = False
