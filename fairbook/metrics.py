@@ -357,7 +357,7 @@ def level_rows(run: Run, ks: NDArray[np.int64]) -> FloatArray:
     n = len(run)
     if type(run) is DynamicAllocation and (len(ks) == 1 or ks[-1] - ks[0] == len(ks) - 1):
         # the level of user i after arrival k is max(M^i, ..., M^k): a running maximum down the columns
-        rows = np.where(np.arange(1, n + 1) <= ks[:, None], run.levels[ks - 1][:, None], 0.0)
+        rows = np.where(np.arange(1, n + 1) <= ks[:, None], run.lowest[ks - 1][:, None], 0.0)
         if run.irrevocable:
             rows[0, : ks[0]] = run.levels_at(int(ks[0]))
             np.maximum.accumulate(rows, axis=0, out=rows)

@@ -234,7 +234,7 @@ def static_optimum(draw: np.random.Generator, _: int) -> Case:
     n, m, demands, _, _ = pool(draw)
     weights = amounts(draw, 1, 6, n)
     levels = [level for level, _ in registry["static_optimum"].rule(demands, weights=weights)]
-    far = apart(fb.static_optimum(doubles(demands), weights=doubles(weights)).levels, levels)
+    far = apart(fb.static_optimum(doubles(demands), weights=doubles(weights)).lowest, levels)
     parts = [[w * x / max(row) for x in row] for w, row in zip(weights, demands, strict=True)]
     need, total, none = [sum(column) for column in zip(*parts, strict=True)], sum(weights, Fraction(0)), [Fraction(0)]
     return Case([total] * m, [need], [max(need) / total], none, none, [None], levels[-1:], far)

@@ -113,7 +113,7 @@ def numbers(name: str, result: Any) -> list[np.ndarray]:
     method = getattr(result, "method", "")  # those that keep the best may find another as good
     one = method not in ("exact", "vector_packing") and (method != "metagreedy" or result.requests.whole)
     compared = {
-        "arrivals": ["levels"],
+        "arrivals": ["lowest"],
         "phases": ["tasks", "final_credit"],
         "periods": ["cumulative_shares", "below_one"],
         "machines": ["placed_user", "placed_machine"],

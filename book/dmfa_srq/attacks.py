@@ -182,10 +182,10 @@ def computes_the_mechanism(effort: Effort, subject: Mechanism, decades: int = 0)
     for count, (demands, weights) in enumerate(instances(effort), 1):
         run = subject.run(**floats(demands, weights))
         exact = oracle.exact_levels(demands, weights)
-        off = np.abs(run.levels / np.array([float(x) for x in exact]) - 1)
+        off = np.abs(run.lowest / np.array([float(x) for x in exact]) - 1)
         if off.max() > 1e-9:
             k = int(off.argmax()) + 1
-            found = Fraction(float(run.levels[k - 1])).limit_denominator(1000)
+            found = Fraction(float(run.lowest[k - 1])).limit_denominator(1000)
             use = [Fraction(float(u)).limit_denominator(1000) for u in run.use_at(k)]
             text = (f"Users {in_words(demands)} with contributions {in_words(weights)}: M^{k} = {found} instead of "
                     f"{exact[k - 1]}; this would use {in_words(use)} where there is {sum(weights[:k])} of each "
@@ -196,7 +196,7 @@ def computes_the_mechanism(effort: Effort, subject: Mechanism, decades: int = 0)
         demands = rng.random((200, 3)) + 1e-3
         weights = 10.0 ** rng.uniform(-decades, 0, 200) * (rng.random(200) + 0.1)
         exact_levels = np.array([float(x) for x in oracle.decimal_levels(demands, weights)])
-        return float(np.abs(subject.run(demands, weights=weights).levels / exact_levels - 1).max())
+        return float(np.abs(subject.run(demands, weights=weights).lowest / exact_levels - 1).max())
 
     large = sampled(
         off_by, effort, subject, key=1, share=2000, least=2, grade="search", right=lambda found: max(found) < 1e-9,

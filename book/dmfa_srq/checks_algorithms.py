@@ -112,7 +112,7 @@ def _no_bisection(demands: FloatArray, weights: FloatArray, *, work: list[int]) 
     run = dmfa_srq(demands, weights=weights)
     m = demands.shape[1]
     for k in range(1, len(run) + 1):
-        kept = int((run.levels_at(k)[: k - 1] > run.levels[k - 1]).sum())
+        kept = int((run.levels_at(k)[: k - 1] > run.lowest[k - 1]).sum())
         work.append(m * k * (kept + 1))
 
 
@@ -163,7 +163,7 @@ def _falling_levels(n: int) -> tuple[FloatArray, FloatArray]:
 
 def _finer_steps(demands: FloatArray, weights: FloatArray, *, work: list[int]) -> None:
     """Water filling again, in steps ten times as small."""
-    for k, level in enumerate(dmfa_srq(demands, weights=weights).levels):
+    for k, level in enumerate(dmfa_srq(demands, weights=weights).lowest):
         work.append(demands.shape[1] * (k + 1) * int(np.ceil(level / 0.001)))
 
 
@@ -174,7 +174,7 @@ def _against(steps: Callable[[FloatArray], int], effort: Effort, subject: Mechan
         demands, weights = study.instance(stream(effort.seed, n, 0), n)
         work: list[int] = []
         subject.run(demands, weights, work=work)
-        other = steps(dmfa_srq(demands, weights=weights).levels)
+        other = steps(dmfa_srq(demands, weights=weights).lowest)
         ok &= sum(work) < other
         rows.append(f"n = {n}: {sum(work)} against {other}")
     return ok, rows

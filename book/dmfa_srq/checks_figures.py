@@ -170,7 +170,7 @@ def _figure_5(effort: Effort, subject: Mechanism) -> Evidence:
     ends = study.end_points(rows)
     gap = ends[ends["mechanism"] == "difference"]
     lowest = min(
-        float(subject.run(demands, weights=weights).levels.min())
+        float(subject.run(demands, weights=weights).lowest.min())
         for n in study.SIZES
         for demands, weights in (study.instance(stream(effort.seed, n, r), n) for r in range(effort.runs))
     )
@@ -196,7 +196,7 @@ def _figure_5(effort: Effort, subject: Mechanism) -> Evidence:
 def _no_sharing(demands: FloatArray, weights: FloatArray) -> DynamicAllocation:
     """Everyone keeps what it brought."""
     run = dmfa_srq(demands, weights=weights)
-    return replace(run, levels=np.ones(len(run)))
+    return replace(run, lowest=np.ones(len(run)))
 
 
 NO_SHARING = Mechanism("no_sharing", _no_sharing)

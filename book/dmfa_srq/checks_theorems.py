@@ -223,7 +223,7 @@ def _equation_5(effort: Effort, subject: Mechanism) -> Evidence:
         pool = np.full(m, weights.sum())
         # drf measures shares of the pool and scales weights to 1, which cancels
         levels = drf(demands, weights=weights, capacities=pool).levels
-        above = dmfa_srq(demands, weights=weights).levels[-1] / levels.max() - 1
+        above = dmfa_srq(demands, weights=weights).lowest[-1] / levels.max() - 1
         return max(float(np.abs(judged.run(demands, weights=weights).levels_at(n) / levels - 1).max()), float(above))
 
     said = "Equal to the exact progressive filling, and at least M^n, on {count} random instances (1e-9)."

@@ -174,7 +174,7 @@ def levels(run: DynamicAllocation) -> Svg:
         )
     panel.plot(
         np.arange(1, n + 1),
-        run.levels,
+        run.lowest,
         color=LOOKS["dmfa_srq"].colour,
         marker="o",
         linestyle="",

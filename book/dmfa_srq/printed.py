@@ -42,7 +42,7 @@ def algorithm_1(demands: Any, weights: Any, *, work: list[int] | None = None) ->
     below = np.zeros((n + 1, m))  # below[t] = sum of the first t rates
     np.cumsum(rate, axis=0, out=below[1:])
     level = np.zeros(n)
-    levels, binding = np.empty(n), np.empty(n, dtype=np.int32)
+    lowest, binding = np.empty(n), np.empty(n, dtype=np.int32)
     kept = np.zeros((n + 1, m))  # kept[t] = what the first t users hold
     for k in range(1, n + 1):
         np.cumsum(rate[: k - 1] * level[: k - 1, None], axis=0, out=kept[1:k])
@@ -60,11 +60,11 @@ def algorithm_1(demands: Any, weights: Any, *, work: list[int] | None = None) ->
         with np.errstate(divide="ignore"):
             room = np.where(rising > 0, (capacity[k - 1] - kept[feasible - 1]) / rising, np.inf)
         j = int(room.argmin())
-        levels[k - 1], binding[k - 1] = room[j], j
+        lowest[k - 1], binding[k - 1] = room[j], j
         np.maximum(level[:k], room[j], out=level[:k])
         if work is not None:
             work.append(m * (k + steps + 1))
-    return DynamicAllocation(levels, binding, values, amounts, named.users, named.resources, mechanism="algorithm_1")
+    return DynamicAllocation(lowest, binding, values, amounts, named.users, named.resources, mechanism="algorithm_1")
 
 
 #: The repairs of Algorithm 1, each of which :func:`algorithm_1_printed` can make by itself.
@@ -116,9 +116,9 @@ def algorithm_1_printed(
     n, m = raw.shape
     d = raw / raw.max(axis=1, keepdims=True)
     x = np.zeros(n)
-    levels, binding = np.empty(n), np.empty(n, dtype=np.int32)
+    lowest, binding = np.empty(n), np.empty(n, dtype=np.int32)
     x[0] = w[0]  # line 3
-    levels[0], binding[0] = 1.0, int(d[0].argmax())
+    lowest[0], binding[0] = 1.0, int(d[0].argmax())
     for k in range(2, n + 1):  # lines 4, 5, 24
         capacity = w[:k].sum()
         value = x[:k] / w[:k] if "levels" in repaired else x[:k]  # of user i before arrival k; 0 for the newcomer
@@ -158,6 +158,6 @@ def algorithm_1_printed(
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(beta > 0, (capacity - alpha) / beta, np.inf)
         j = int(room.argmin())
-        levels[k - 1], binding[k - 1] = room[j], j  # line 21
+        lowest[k - 1], binding[k - 1] = room[j], j  # line 21
         x[:k] = np.maximum(room[j] * w[:k], x[:k])  # line 22
-    return DynamicAllocation(levels, binding, raw, w, named.users, named.resources, mechanism="algorithm_1_printed")
+    return DynamicAllocation(lowest, binding, raw, w, named.users, named.resources, mechanism="algorithm_1_printed")

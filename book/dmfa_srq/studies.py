@@ -357,7 +357,7 @@ def algorithm_repairs(instances: int = 500, seed: int = SEED, *, progress: bool 
                 for demands, weights in draws:
                     reading = {} if line_6 == "repaired" else {"line_6": line_6}
                     run = algorithm_1_printed(demands, weights, repairs=repairs, **reading)  # type: ignore[arg-type]
-                    wrong += not np.allclose(run.levels, dmfa_srq(demands, weights=weights).levels, rtol=1e-9)
+                    wrong += not np.allclose(run.lowest, dmfa_srq(demands, weights=weights).lowest, rtol=1e-9)
                     overdrawn += bool((run.use_at() > weights.sum() * (1 + 1e-9)).any())
                 rows.append(
                     {

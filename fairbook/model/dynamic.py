@@ -20,7 +20,7 @@ __all__ = ["DynamicAllocation"]
 
 
 @kernel()
-def _follow(levels: Any, demands: Any, weights: Any, irrevocable: bool, use: Any, needed: Any) -> None:
+def _follow(lowest: Any, demands: Any, weights: Any, irrevocable: bool, use: Any, needed: Any) -> None:
     """Tell, after each arrival, what is in use of each resource, and whether who stands lowest needs it. Cost O(n m).
 
     Groups of equal level lie on a stack, the lowest on top. A newcomer takes with it all whom its level reaches; where
@@ -31,19 +31,19 @@ def _follow(levels: Any, demands: Any, weights: Any, irrevocable: bool, use: Any
     top = -1
     for k in range(n):
         top += 1
-        level[top] = levels[k]
+        level[top] = lowest[k]
         scale = weights[k] / demands[k].max()
         for j in range(m):
             rate[top, j] = demands[k, j] * scale
-            now[j] += rate[top, j] * levels[k]
-        while top > 0 and (level[top - 1] <= levels[k] or not irrevocable):
+            now[j] += rate[top, j] * lowest[k]
+        while top > 0 and (level[top - 1] <= lowest[k] or not irrevocable):
             for j in range(m):
-                now[j] += rate[top - 1, j] * (levels[k] - level[top - 1])
+                now[j] += rate[top - 1, j] * (lowest[k] - level[top - 1])
                 rate[top - 1, j] += rate[top, j]
             top -= 1
-            level[top] = levels[k]
+            level[top] = lowest[k]
         for j in range(m):
-            use[k, j] = now[j] if irrevocable else rate[top, j] * levels[k]
+            use[k, j] = now[j] if irrevocable else rate[top, j] * lowest[k]
             needed[k, j] = rate[top, j] > 0.0
 
 
@@ -57,7 +57,7 @@ class DynamicAllocation(Result):
 
     Attributes
     ----------
-    levels : ndarray, shape (n,)
+    lowest : ndarray, shape (n,)
         M^1, ..., M^n: the lowest level after each arrival.
     binding : ndarray of int, shape (n,)
         The resource that was used up at each arrival and stopped the rise.
@@ -76,12 +76,12 @@ class DynamicAllocation(Result):
 
     arrays: ClassVar[dict[str, str]] = {
         "demands": "nm amount",
-        "levels": "n number",
+        "lowest": "n number",
         "binding": "n place",
         "weights": "n size",
     }
 
-    levels: FloatArray
+    lowest: FloatArray
     binding: NDArray[np.int32]
     demands: FloatArray
     weights: FloatArray
@@ -92,7 +92,7 @@ class DynamicAllocation(Result):
     exact: Callable[..., Any] | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
-        return len(self.levels)
+        return len(self.lowest)
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -127,15 +127,15 @@ class DynamicAllocation(Result):
     def until(self, k: int | None = None) -> DynamicAllocation:
         """Give the first k arrivals (from 1), by default all: what they say is of the moment after arrival k."""
         k = len(self) if k is None else as_whole(k, "k", 1, len(self))
-        arrays = {name: getattr(self, name)[:k] for name in ("levels", "binding", "demands", "weights")}
+        arrays = {name: getattr(self, name)[:k] for name in ("lowest", "binding", "demands", "weights")}
         return replace(self, **arrays, named_users=None if self.named_users is None else self.named_users[:k])
 
     def levels_at(self, k: int | None = None) -> FloatArray:
         """Level x_i^k / w_i of each of the first k users after arrival k, shape (k,). Cost O(k)."""
-        levels = self.until(k).levels
+        lowest = self.until(k).lowest
         if not self.irrevocable:
-            return np.full(len(levels), levels[-1])
-        return np.maximum.accumulate(levels[::-1])[::-1]
+            return np.full(len(lowest), lowest[-1])
+        return np.maximum.accumulate(lowest[::-1])[::-1]
 
     def shares_at(self, k: int | None = None) -> FloatArray:
         """Dominant-share units x_i^k of each of the first k users after arrival k, shape (k,). Cost O(k)."""
@@ -157,7 +157,7 @@ class DynamicAllocation(Result):
 
     def raised_at(self, k: int | None = None) -> NDArray[np.int64]:
         """Arrival (from 1) at which each of the first k users last gained, shape (k,). Cost O(k)."""
-        backwards = self.until(k).levels[::-1]
+        backwards = self.until(k).lowest[::-1]
         k = len(backwards)
         if not self.irrevocable:
             return np.full(k, k)
@@ -202,7 +202,7 @@ class DynamicAllocation(Result):
         text += f"Arrival {t} raised it to this level; then {stop} was used up."
         if t < len(self):
             text += (
-                f" Since then newcomers have been raised no higher than {self.levels[t:].max():.6g}, and what "
+                f" Since then newcomers have been raised no higher than {self.lowest[t:].max():.6g}, and what "
                 "has been allocated is not taken back."
             )
         return text
@@ -225,16 +225,16 @@ class DynamicAllocation(Result):
         rtol = as_tolerance(rtol)
         if wrong := unsound(self):
             return wrong
-        levels, binding, (n, m) = self.levels, self.binding.astype(np.int64), self.demands.shape
+        lowest, binding, (n, m) = self.lowest, self.binding.astype(np.int64), self.demands.shape
         there = (binding >= 0) & (binding < m)
         use, needed = np.zeros((n, m)), np.zeros((n, m), np.bool_)
-        _follow(levels, self.demands, self.weights, self.irrevocable, use, needed)
+        _follow(lowest, self.demands, self.weights, self.irrevocable, use, needed)
         pool, at, steps = self.weights.cumsum(), np.where(there, binding, 0), np.arange(n)
         full = use[steps, at] >= pool * (1 - rtol)
         found: list[tuple[int, str]] = []
         for t, j in np.argwhere(~(use <= pool[:, None] * (1 + rtol))).tolist():
             found.append((t, f"{self.resources[j]}: {use[t, j]:.12g} in use of {pool[t]:.12g}"))
-        for t in np.flatnonzero(~(levels > 0)).tolist():
+        for t in np.flatnonzero(~(lowest > 0)).tolist():
             found.append((t, "tasks are not all positive"))
         for t in np.flatnonzero(~there).tolist():
             found.append((t, f"there is no resource {binding[t]} that could bind"))
@@ -244,6 +244,6 @@ class DynamicAllocation(Result):
             found.append((t, f"nobody at the lowest level needs {self.resources[binding[t]]}"))
         if not found and self.exact is not None and n <= 100:
             exact = np.array([float(M) for M, *_ in by_rule(self.exact, demands=self.demands, weights=self.weights)])
-            for t in np.flatnonzero(~(np.abs(levels - exact) <= rtol * exact)).tolist():
-                found.append((t, f"the lowest level is {levels[t]:.12g} where {exact[t]:.12g} is the highest possible"))
+            for t in np.flatnonzero(~(np.abs(lowest - exact) <= rtol * exact)).tolist():
+                found.append((t, f"the lowest level is {lowest[t]:.12g} where {exact[t]:.12g} is the highest possible"))
         return [f"after arrival {t + 1}: {text}" for t, text in sorted(found)]

@@ -113,7 +113,7 @@ class Trajectory(DynamicAllocation):
     Attributes
     ----------
     steps : tuple of ndarray
-        Levels after each arrival, shapes (1,), (2,), ..., (n,). ``levels`` holds the lowest of each, ``binding`` the
+        Levels after each arrival, shapes (1,), (2,), ..., (n,). ``lowest`` holds the lowest of each, ``binding`` the
         resource most used.
     """
 
@@ -146,7 +146,7 @@ class Trajectory(DynamicAllocation):
         Examples
         --------
         >>> t = Trajectory.of_levels([[1], [1, 1]], [[1, 1/2], [1/2, 1]], [1/4, 1/4])
-        >>> t.tasks_at(2), t.levels, t.irrevocable
+        >>> t.tasks_at(2), t.lowest, t.irrevocable
         (array([0.25, 0.25]), array([1., 1.]), True)
         """
         values, amounts = numbers(demands), numbers(weights)
@@ -155,11 +155,11 @@ class Trajectory(DynamicAllocation):
             raise InvalidInput("demands", "must have shape (n, m), with one weight a user", values.shape)
         if [row.shape for row in rows] != [(k,) for k in range(1, len(values) + 1)]:
             raise InvalidInput("steps", "must have shapes (1,), (2,), ..., (n,)", [row.shape for row in rows])
-        levels = np.array([row.min() for row in rows], dtype=values.dtype)
+        lowest = np.array([row.min() for row in rows], dtype=values.dtype)
         grows = all((later[:-1] >= row).all() for row, later in zip(rows, rows[1:]))
         largest = values.max(axis=1)
         binding = [int((row * amounts[: len(row)] / largest[: len(row)] @ values[: len(row)]).argmax()) for row in rows]
-        return cls(levels, np.array(binding, dtype=np.int32), values, amounts, users, resources, grows, mechanism, rows)
+        return cls(lowest, np.array(binding, dtype=np.int32), values, amounts, users, resources, grows, mechanism, rows)
 
     def levels_at(self, k: int | None = None) -> FloatArray:
         """Level of each of the first k users after arrival k, shape (k,), as stored."""

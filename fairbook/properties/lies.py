@@ -40,7 +40,7 @@ def claimed_tasks(result: Any, user: int) -> Array:
     Cost O(n) for a plain DynamicAllocation.
     """
     if type(result) is DynamicAllocation:
-        levels = result.levels[user:]
+        levels = result.lowest[user:]
         if result.irrevocable:
             levels = np.maximum.accumulate(levels)
         return levels * (result.weights[user] / max(result.demands[user].tolist()))

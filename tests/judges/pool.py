@@ -101,7 +101,7 @@ def sequential_minmax(demands: Rows, weights: Row, capacities: Row, max_tasks: R
 
 def dmfa_srq(demands: Rows, weights: Row) -> dict[str, Any]:
     """Zhang et al. 2016, (4): after each arrival the largest M with x_i = max(M w_i, what i had) in the pool."""
-    return {"levels": [min(one.values()) for one in of_events(demands, weights, range(len(weights)), "leaves")]}
+    return {"lowest": [min(one.values()) for one in of_events(demands, weights, range(len(weights)), "leaves")]}
 
 
 def of_events(demands: Rows, weights: Row, events: Iterable[int], contribution: str) -> list[dict[int, Any]]:
@@ -132,4 +132,4 @@ def dynamic_drf(demands: Rows) -> dict[str, Any]:
 def static_optimum(demands: Rows, weights: Row) -> dict[str, Any]:
     """Zhang et al. 2016, (5)."""
     need = [[w * d / max(row) for d in row] for row, w in zip(demands, weights, strict=True)]
-    return {"levels": [sum(weights[:k]) / max(total(need[:k])) for k in range(1, len(need) + 1)]}
+    return {"lowest": [sum(weights[:k]) / max(total(need[:k])) for k in range(1, len(need) + 1)]}

@@ -122,7 +122,7 @@ PLANTED: dict[str, tuple[list[Any], list[Fault | None]]] = {
     ),
     "`dmfa_srq` and its kin, all arrivals": (
         [rule([*D, *D], weights=[1, 2, 1, 2]) for rule in (fb.dmfa_srq, fb.static_optimum)],
-        [changed("levels", times(1.5)), changed("levels", times(1 - 1e-6)), None, changed("binding", other)],
+        [changed("lowest", times(1.5)), changed("lowest", times(1 - 1e-6)), None, changed("binding", other)],
     ),
     "`cbdrf`": (
         [

@@ -30,7 +30,7 @@ def test_figure_1() -> None:
     result = fb.dmfa_srq(FIGURE_1[0], weights=FIGURE_1[1])
     assert [result.tasks_at(k).tolist() for k in (1, 2)] == [[0.25], [1 / 3, 1 / 3]]
     assert close(result.tasks, [1 / 3, 1 / 3, 1 / 2])
-    assert close(result.levels, [1, 4 / 3, 1])
+    assert close(result.lowest, [1, 4 / 3, 1])
     assert exact_levels([["1", "1/2"], ["1/2", "1"], ["1/2", "1"]], ["1/4", "1/4", "1/2"]) == [1, Fraction(4, 3), 1]
     assert [result.raised_at(k).tolist() for k in (1, 2, 3)] == [[1], [2, 2], [2, 2, 3]]
     assert result.bottlenecks.tolist() == [0, 0, 1]
@@ -42,7 +42,7 @@ def test_figure_1() -> None:
 def test_a_million_arrivals_keep_every_constraint() -> None:
     demands, weights = random_arrivals(np.random.default_rng(0), 1_000_000, 2, decades=2)
     result = fb.dmfa_srq(demands, weights=weights)
-    assert (result.levels >= 1 - 1e-12).all()  # sharing incentive
+    assert (result.lowest >= 1 - 1e-12).all()  # sharing incentive
     for k in (1, 2, 3, 1000, 123_456, 654_321, 999_999, 1_000_000):
         assert result.until(k).violations(rtol=1e-9) == []
     assert (result.use <= result.capacities * (1 + 1e-9)).all()
@@ -62,12 +62,12 @@ def test_weights_far_apart(weights_of: Any) -> None:
     demands, _ = random_arrivals(rng, 200_000, 2)
     weights = weights_of(rng, 200_000)
     result = fb.dmfa_srq(demands, weights=weights)
-    assert (result.levels >= 1 - 1e-12).all()
+    assert (result.lowest >= 1 - 1e-12).all()
     for k in (10, 1000, 50_000, 199_999, 200_000):
         assert result.until(k).violations() == []
     short = weights_of(rng, 250)
     exact = oracle.decimal_levels(demands[:250], short)
-    assert relative_error(fb.dmfa_srq(demands[:250], weights=short).levels, exact) < 1e-9
+    assert relative_error(fb.dmfa_srq(demands[:250], weights=short).lowest, exact) < 1e-9
 
 
 def deep_stack(n: int, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -86,7 +86,7 @@ def test_deep_stacks() -> None:
     n = 20_000
     demands, weights = deep_stack(n, np.ones(n))
     result = fb.dmfa_srq(demands, weights=weights)
-    waiting = result.levels[1 : n + 2]
+    waiting = result.lowest[1 : n + 2]
     assert (np.diff(waiting) < 0).all()  # not one merge: the stack is n + 1 deep
     assert close(waiting[1:], 1 / demands[2 : n + 2, 0], rtol=1e-9)
     assert len(np.unique(result.levels_at(n + 2))) == n + 1
@@ -102,9 +102,9 @@ def test_deep_stack_that_falls_together_at_once() -> None:
     weights = np.concatenate([weights[:-1], 1e2 * weights[:2]])
     result = fb.dmfa_srq(demands, weights=weights)
     assert len(np.unique(result.levels_at(n + 2))) == n + 1
-    assert len(np.unique(result.levels)) < len(result.levels)
+    assert len(np.unique(result.lowest)) < len(result.lowest)
     assert len(np.unique(result.levels_at())) == 1
-    assert relative_error(result.levels, oracle.decimal_levels(demands, weights)) < 1e-9
+    assert relative_error(result.lowest, oracle.decimal_levels(demands, weights)) < 1e-9
     assert result.violations() == []
 
 
@@ -121,20 +121,20 @@ def test_light_users_beside_heavy_ones(case: Instance, decades: int, seed: int) 
         with pytest.raises(fb.InvalidInput, match=r'^weights must not lie .*engine="plain"'):
             fb.dmfa_srq(demands, weights=weights)
     result = fb.dmfa_srq(demands, weights=weights, engine="plain")
-    assert relative_error(result.levels, oracle.exact_levels(demands.tolist(), weights.tolist())) < 1e-10
+    assert relative_error(result.lowest, oracle.exact_levels(demands.tolist(), weights.tolist())) < 1e-10
     for k in range(1, n + 1):
         assert result.until(k).violations() == []
-        levels = result.levels.copy()
+        levels = result.lowest.copy()
         levels[k - 1] *= 1 + rng.choice([-1e-8, 1e-8])
-        assert replace(result, levels=levels).until(k).violations() != []
+        assert replace(result, lowest=levels).until(k).violations() != []
 
 
 def test_demands_at_the_ends_of_the_range() -> None:
     ends = np.array([[1e-75, 1e75], [1e75, 1e-75], [1e-75, 1e-75], [0, 1e75], [1e75, 1e75]])
     for weights in (np.full(5, 1e75), np.full(5, 1e-75)):
         exact = oracle.decimal_levels(ends, weights, digits=400)
-        assert relative_error(fb.dmfa_srq(ends, weights=weights).levels, exact) < 1e-9
-        assert relative_error(algorithm_1(ends, weights).levels, exact) < 1e-9
+        assert relative_error(fb.dmfa_srq(ends, weights=weights).lowest, exact) < 1e-9
+        assert relative_error(algorithm_1(ends, weights).lowest, exact) < 1e-9
 
 
 # ------------------------------------------------------------------------- what a result says, against plain loops
@@ -147,7 +147,7 @@ def test_allocations_equal_a_plain_recomputation(case: Instance) -> None:
     result = fb.dmfa_srq(demands, weights=weights)
     level: list[float] = []
     raised: list[int] = []
-    for k, lowest in enumerate(result.levels.tolist(), start=1):
+    for k, lowest in enumerate(result.lowest.tolist(), start=1):
         level.append(0.0)
         raised.append(k)
         for i in range(k):

@@ -98,7 +98,7 @@ def registered(name: str, **options: Any) -> Engine:
             given = {"demands": instance(data)}
         return row.function(**{name: value for name, value in given.items() if name in row.takes}, **options)
 
-    numbers = "levels" if row.kind == "arrivals" else "tasks"
+    numbers = "lowest" if row.kind == "arrivals" else "tasks"
     ends_early = options.get("stuck") == "stop"
     if row.kind == "pool" and row.in_order:  # whole tasks
         return Engine(call, numbers, symmetric=False, prepare=dyadic, weights=row.weights, ends_early=ends_early)
@@ -160,12 +160,12 @@ JUDGES: dict[tuple[str, str], Judge] = {
     ("dmfa_srq", "own steps in fractions"): Judge(lambda c: exact_levels(c.demands, c.weights)),
     ("dmfa_srq", "many digits"): Judge(lambda c: srq.decimal_levels(*c.floats[:2])),
     # these subtract use from capacity
-    ("dmfa_srq", "Algorithm 1"): Judge(lambda c: algorithm_1(*c.floats[:2]).levels, 1e-9),
+    ("dmfa_srq", "Algorithm 1"): Judge(lambda c: algorithm_1(*c.floats[:2]).lowest, 1e-9),
     ("dmfa_srq", "Algorithm 1 as printed, repaired"): Judge(
-        lambda c: algorithm_1_printed(*c.floats[:2], repairs=REPAIRS).levels, 1e-9
+        lambda c: algorithm_1_printed(*c.floats[:2], repairs=REPAIRS).lowest, 1e-9
     ),
-    ("dynamic_drf", "level by level"): Judge(lambda c: pool.dynamic_drf(c.demands)["levels"]),
-    ("static_optimum", "equation (5)"): Judge(lambda c: pool.static_optimum(c.demands, c.weights)["levels"]),
+    ("dynamic_drf", "level by level"): Judge(lambda c: pool.dynamic_drf(c.demands)["lowest"]),
+    ("static_optimum", "equation (5)"): Judge(lambda c: pool.static_optimum(c.demands, c.weights)["lowest"]),
     **{
         (f"cbdrf, grants {grant}", "level by level"): Judge(
             lambda c, grant=grant: credits.grants(c.demands, c.weights, c.capacities, grant), 1e-11
@@ -262,10 +262,10 @@ def test_order_and_units_do_not_matter(name: str, drawn: Instance, unit: int, ra
     mixed = engine.call(demands[users][:, resources], weights[users], capacities[resources], bounds[users])
     assert close(getattr(mixed, engine.numbers), first[..., users], 1e-10, 1e-13)
     power = 2.0**unit
-    if engine.numbers == "levels":  # of amounts that are brought; powers of two change no digit
+    if engine.numbers == "lowest":  # of amounts that are brought; powers of two change no digit
         other = engine.call(demands * power, weights * 2.0**-unit, capacities, bounds)
         tenfold = engine.call(demands * np.arange(1.0, n + 1)[:, None], weights, capacities, bounds)
-        assert close(tenfold.levels, first)
+        assert close(tenfold.lowest, first)
     else:  # credits are amounts
         part = 0.5**unit if engine.weights == "parts" else 1
         other = engine.call(demands * power, weights * part, capacities * power, bounds)
@@ -283,10 +283,10 @@ def changed(result: Any) -> Iterator[Any]:
             yield replace(result, placed_user=np.append(users, users[-1]), placed_machine=np.append(machines, 0))
         return
     drf, whole = (getattr(result, "rule", "") == rule for rule in ("max_min", "whole_tasks"))
-    name, stops = ("levels", "binding") if isinstance(result, fb.DynamicAllocation) else ("tasks", "bottlenecks")
+    name, stops = ("lowest", "binding") if isinstance(result, fb.DynamicAllocation) else ("tasks", "bottlenecks")
     numbers, why = getattr(result, name), getattr(result, stops)
     idle = np.asarray(result.slack) > 1e-6 * np.asarray(result.capacities)
-    last = len(numbers) - 1 if name == "levels" else 0  # of arrivals the certificate is of the last one
+    last = len(numbers) - 1 if name == "lowest" else 0  # of arrivals the certificate is of the last one
     for at in (at for at in np.ndindex(numbers.shape) if at[0] >= last and numbers[at] > 0 and (drf or why[at] >= 0)):
         for value in (numbers[at] + 1, numbers[at] - 1, numbers[at] * 1.01, numbers[at] * 0.99, np.nan):
             wrong = numbers.copy()

@@ -38,7 +38,7 @@ def test_equals_the_batch_as_it_grows(m: int) -> None:
     demands, weights = random_arrivals(np.random.default_rng(m), 300, m, decades=6, zeros=0.3)
     pool = fb.DmfaSrq(m)
     levels = [pool.arrive(k, demands[k], weights[k]) for k in range(len(weights))]
-    assert levels == fb.dmfa_srq(demands, weights=weights).levels.tolist()
+    assert levels == fb.dmfa_srq(demands, weights=weights).lowest.tolist()
     assert len(pool) == 300
     assert repr(pool).startswith("DmfaSrq(300 users")
 

@@ -272,7 +272,7 @@ def test_levels_never_fall() -> None:
     steps = [np.asarray(line.get_ydata(), dtype=float) for line in panel.lines if line.get_drawstyle() != "default"]
     assert all((np.diff(drawn[~np.isnan(drawn)]) >= 0).all() for drawn in steps)
     assert len(steps) == 30
-    np.testing.assert_array_equal(panel.lines[-1].get_ydata(), thirty().levels)
+    np.testing.assert_array_equal(panel.lines[-1].get_ydata(), thirty().lowest)
 
 
 # ------------------------------------------------------------------------------------------------------------ GDRF

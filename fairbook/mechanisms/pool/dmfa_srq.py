@@ -171,7 +171,7 @@ def _rise(top: int, level: Any, rate: Any, slack: Any) -> tuple[int, int]:
 
 
 @kernel()
-def _run(demands: Any, weights: Any, levels: Any, binding: Any) -> None:
+def _run(demands: Any, weights: Any, lowest: Any, binding: Any) -> None:
     """All arrivals."""
     n, m = demands.shape
     level, rate, slack = np.empty(n), np.empty((n, m)), np.zeros(m)
@@ -184,7 +184,7 @@ def _run(demands: Any, weights: Any, levels: Any, binding: Any) -> None:
             rate[top, j] = demands[k, j] * scale
             slack[j] += weights[k]
         top, binding[k] = _rise(top, level, rate, slack)
-        levels[k] = level[top]
+        lowest[k] = level[top]
 
 
 @kernel()
@@ -261,7 +261,7 @@ def dmfa_srq(demands: Any, *, weights: Any, engine: Engine = "fast") -> DynamicA
     Returns
     -------
     DynamicAllocation
-        ``levels`` (n,) = M^1, ..., M^n; ``tasks`` (n,) after the last arrival, with ``tasks @ demands`` the use;
+        ``lowest`` (n,) = M^1, ..., M^n; ``tasks`` (n,) after the last arrival, with ``tasks @ demands`` the use;
         ``tasks_at(k)`` after arrival k, counted from 1.
 
     Raises
@@ -288,18 +288,18 @@ def dmfa_srq(demands: Any, *, weights: Any, engine: Engine = "fast") -> DynamicA
     >>> r = dmfa_srq([[1, 1/2], [1/2, 1], [1/2, 1]], weights=[1/4, 1/4, 1/2])
     >>> [r.tasks_at(k).round(4).tolist() for k in (1, 2, 3)]
     [[0.25], [0.3333, 0.3333], [0.3333, 0.3333, 0.5]]
-    >>> r.levels.round(4)
+    >>> r.lowest.round(4)
     array([1.    , 1.3333, 1.    ])
     """
     named, amounts = checked_arrivals(demands, weights)
     if engine == "plain":
-        levels, binding = _told(by_rule(dmfa_srq_rule, demands=named.values, weights=amounts))
+        lowest, binding = _told(by_rule(dmfa_srq_rule, demands=named.values, weights=amounts))
     else:
         check_apart(amounts.max() / amounts.min(), "weights")
-        levels, binding = np.empty(len(amounts)), np.empty(len(amounts), dtype=np.int32)
-        _run(named.values, amounts, levels, binding)
+        lowest, binding = np.empty(len(amounts)), np.empty(len(amounts), dtype=np.int32)
+        _run(named.values, amounts, lowest, binding)
     names = named.users, named.resources
-    return DynamicAllocation(levels, binding, named.values, amounts, *names, exact=dmfa_srq_rule)
+    return DynamicAllocation(lowest, binding, named.values, amounts, *names, exact=dmfa_srq_rule)
 
 
 def exact_levels(demands: Sequence[Sequence[Any]], weights: Sequence[Any]) -> list[Fraction]:
@@ -361,20 +361,20 @@ def static_optimum(demands: Any, *, weights: Any, engine: Engine = "fast") -> Dy
 
     Examples
     --------
-    >>> static_optimum([[1, 1/2], [1/2, 1], [1/2, 1]], weights=[1/4, 1/4, 1/2]).levels.round(4)
+    >>> static_optimum([[1, 1/2], [1/2, 1], [1/2, 1]], weights=[1/4, 1/4, 1/2]).lowest.round(4)
     array([1.    , 1.3333, 1.1429])
     """
     named, amounts = checked_arrivals(demands, weights)
     if engine == "plain":
-        levels, binding = _told(by_rule(static_optimum_rule, demands=named.values, weights=amounts))
+        lowest, binding = _told(by_rule(static_optimum_rule, demands=named.values, weights=amounts))
     else:
         need = (named.values * (amounts / row_max(named.values))[:, None]).cumsum(axis=0)  # for a level of one
         highest, binding = row_max(need), np.zeros(len(need), np.int32)
         for j in range(need.shape[1] - 1, -1, -1):  # the first of several, column by column
             binding[need[:, j] == highest] = j
-        levels = amounts.cumsum() / highest
+        lowest = amounts.cumsum() / highest
     return DynamicAllocation(
-        levels,
+        lowest,
         binding,
         named.values,
         amounts,
