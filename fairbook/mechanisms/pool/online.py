@@ -137,9 +137,12 @@ class DmfaSrq:
         amount = as_positive(weight, "weight")
         check_newcomer(user, self._users)
         self._users[user] = None
-        self._given.extend([*row.tolist(), amount])
+        need = row.tolist()
+        self._given.extend([*need, amount])
         self._slack = [x + amount for x in self._slack]
-        self._push(0.0, row.tolist(), amount)
+        self._level.append(0.0)  # a group of its own, until the rise reaches others
+        self._rate.append([d * (amount / max(need)) for d in need])
+        self._size.append(1)
         return self._raise_lowest()
 
     def depart(self, user: Hashable, contribution: Contribution = "leaves") -> None:
@@ -175,17 +178,6 @@ class DmfaSrq:
         groups = restack(levels, need, slack, sizes)
         self._slack = slack.tolist()
         self._level, self._rate, self._size = (one[:groups].tolist() for one in (levels, need, sizes))
-
-    def _push(self, level: float, need: list[float], weight: float) -> None:
-        """Put a user on the stack, into the group on top where that has its level."""
-        rate = [d * (weight / max(need)) for d in need]
-        if self._level and self._level[-1] == level:
-            self._rate[-1] = [one + more for one, more in zip(self._rate[-1], rate, strict=True)]
-            self._size[-1] += 1
-        else:
-            self._level.append(level)
-            self._rate.append(rate)
-            self._size.append(1)
 
     def _raise_lowest(self) -> float:
         top, _ = _rise.py_func(len(self._level) - 1, self._level, self._rate, self._slack)
