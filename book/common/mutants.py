@@ -18,7 +18,7 @@ def as_rows(demands: Any, weights: Any) -> tuple[list[list[Any]], list[Any]]:
     d, w = np.asarray(demands), np.asarray(weights)
     if d.dtype != object and w.dtype != object:
         named = as_demands(demands)
-        return named.values.tolist(), as_weights(weights, len(named.values), contributed=True).tolist()
+        return named.values.tolist(), as_weights(weights, len(named.values), scaled=False).tolist()
     return [[Fraction(x) for x in row] for row in d.tolist()], [Fraction(x) for x in w.tolist()]
 
 

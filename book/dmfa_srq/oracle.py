@@ -39,7 +39,7 @@ def lp_levels(demands: Any, weights: Any) -> FloatArray:
     array([1.      , 1.333333, 1.      ])
     """
     values = as_demands(demands).values
-    amounts = as_weights(weights, len(values), contributed=True)
+    amounts = as_weights(weights, len(values), scaled=False)
     rate = values * (amounts / values.max(axis=1))[:, None]
     m = values.shape[1]
     before = np.zeros(0)
@@ -92,7 +92,7 @@ def decimal_levels(demands: Any, weights: Any, digits: int = 60) -> list[Decimal
     Cost O(n^2 m) operations; n = 500 takes seconds. Inputs are taken at the face value of their doubles.
     """
     values = as_demands(demands).values
-    amounts = as_weights(weights, len(values), contributed=True)
+    amounts = as_weights(weights, len(values), scaled=False)
     with localcontext() as context:
         context.prec = digits
         return _lowest([[Decimal(d) for d in row] for row in values.tolist()], [Decimal(w) for w in amounts.tolist()])

@@ -385,21 +385,21 @@ def as_weights(
     *,
     m: int | None = None,
     resources: Names | None = None,
-    contributed: bool = False,
+    scaled: bool = True,
     argument: str = "weights",
 ) -> FloatArray:
-    """Check weights; without ``contributed`` scale them to sum to 1.
+    """Check weights, and scale them to sum to 1.
 
     Parameters
     ----------
     weights : array_like, Series or None, shape (n,) or, where ``m`` is given, (n, m)
         Positive numbers in [1e-75, 1e75]; None means equal weights. With shape (n, m) each resource has
         weights of its own and each column is scaled. Names are matched with ``users`` and ``resources``.
-    contributed : bool
-        Whether the weights are amounts that the users bring into the pool; these are kept as given.
+    scaled : bool
+        Whether they are scaled. Amounts that the users bring into the pool are kept as given.
     """
     if weights is None:
-        return np.full(n, 1.0 if contributed else 1.0 / n)
+        return np.full(n, 1.0 / n if scaled else 1.0)
     weights = in_pandas(weights, argument)
     if m is not None and number_of_dimensions(weights) == 2:
         values = in_order(demand_matrix(weights, argument), users, resources, argument)
@@ -410,7 +410,7 @@ def as_weights(
     idle = "must be positive: who takes only what others leave shares what is left in a second call"
     raise_at_first(values == 0, argument, idle, values)
     check_positive(values, argument)
-    return values if contributed else values / np.add.reduce(values)  # as sum(axis=0), without its detour
+    return values / np.add.reduce(values) if scaled else values  # as sum(axis=0), without its detour
 
 
 def as_capacities(capacities: Any, m: int, resources: Names | None = None, argument: str = "capacities") -> FloatArray:

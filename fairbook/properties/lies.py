@@ -303,7 +303,7 @@ def strategy_proofness(
     False
     """
     truth, names, _ = as_demands(demands)
-    amounts = as_weights(weights, len(truth), names, contributed=True)
+    amounts = as_weights(weights, len(truth), names, scaled=False)
     as_whole(evaluations, "evaluations", 1)
     found = []
     for user in range(len(truth)):

@@ -166,7 +166,7 @@ def drfh(
     check_switch(progress, "progress")
     cell = as_cell(demands, machines, machine_counts, max_tasks)
     n = len(cell.demands)
-    given = as_weights(weights, n, cell.named_users, contributed=True)  # not scaled: equal levels stay equal
+    given = as_weights(weights, n, cell.named_users, scaled=False)  # equal levels stay equal
     if method == "fluid":
         scaled = given / given.sum()
         raise_at_first(scaled < _LEAST, "weights", f"must be at least {_LEAST:g} of their sum where fluid", given)

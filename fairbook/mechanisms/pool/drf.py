@@ -293,7 +293,7 @@ def in_parts(
     values, names = named.values, (named.users, named.resources)
     n, m = values.shape
     pool = as_capacities(capacities, m, named.resources)
-    raw = as_weights(weights, n, named.users, m=m, resources=named.resources, contributed=True)
+    raw = as_weights(weights, n, named.users, m=m, resources=named.resources, scaled=False)
     scaled, share = raw / raw.sum(axis=0), values / pool
     bounds, least, left = as_max_tasks(max_tasks, n, named.users), None, pool
     if min_tasks is not None:
