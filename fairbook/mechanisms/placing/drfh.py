@@ -47,9 +47,7 @@ def drfh_rule(
     [(0, 0), (1, 1), (0, 0)]
     """
     stand = Machines(demands, machines, machine_counts, near)
-    level = [
-        max(share) / w for share, w in zip(stand.shares, weights or [1 for _ in demands], strict=True)
-    ]  # of a task
+    per_task = [max(share) / w for share, w in zip(stand.shares, weights or [1 for _ in demands], strict=True)]
 
     def suits(i: int, j: int) -> Any:
         """Minus the sum of abs(d_r / d_1 - c_r / c_1), parts of the pool, 1 the first resource that the task needs."""
@@ -60,7 +58,7 @@ def drfh_rule(
         one = next(r for r, d in enumerate(need) if d)
         return -sum(abs(d / need[one] - c / free[one]) for d, c in zip(need, free, strict=True))
 
-    return progressive(stand, max_tasks, level, range(len(level)), lambda i, room: room, suits)
+    return progressive(stand, max_tasks, per_task, range(len(per_task)), lambda i, room: room, suits)
 
 
 _NEAR = 1e-9  # levels and prices this close count as equal
@@ -185,12 +183,12 @@ def drfh(
     return fill(
         cell,
         f"drfh_{method}",
-        unit=row_max(cell.shares) / given,
+        per_slot=row_max(cell.shares) / given,
         order=np.arange(n),
         key="best_fit" if method == "best_fit" else "first",
         dominant=dominant,
         group=np.zeros_like(cell.machine_class),
-        level=np.zeros((n, 1), np.int64),
+        misfit=np.zeros((n, 1), np.int64),
         progress=progress,
     )
 

@@ -96,13 +96,13 @@ def fill(
     cell: Cell,
     mechanism: str,
     *,
-    unit: FloatArray,
+    per_slot: FloatArray,
     order: NDArray[np.int64],
     key: Key,
     dominant: NDArray[np.int64],
     group: NDArray[np.int64],
-    level: NDArray[np.int64],
-    levels: int = 1,
+    misfit: NDArray[np.int64],
+    unsuited: int = 1,
     per_round: int = 1,
     full: bool = True,
     progress: bool = False,
@@ -112,8 +112,8 @@ def fill(
     Parameters
     ----------
     cell : Cell
-    unit : ndarray, shape (n,)
-        A user with s slots holds s * unit; the least comes first.
+    per_slot : ndarray, shape (n,)
+        A user with s slots holds s * per_slot; the least comes first.
     order : ndarray of int, shape (n,)
         Users as ties are broken and a round is served.
     key : str
@@ -122,8 +122,8 @@ def fill(
         Dominant resource of each user, for (8).
     group : ndarray of int, shape (N,)
         Group of each machine: machines of one type.
-    level : ndarray of int, shape (n, groups)
-        How well a group suits a user, 0 best; ``levels`` or more: not at all.
+    misfit : ndarray of int, shape (n, groups)
+        How badly a group suits a user, 0 best; ``unsuited`` or more: not at all.
     per_round : int
         Slots of a round.
     mechanism, full
@@ -145,7 +145,7 @@ def fill(
     slots, grants = np.zeros((2, n), np.int64)
     users, machines = np.empty((2, block), np.int32)
     turns = Turns(
-        np.array([0, n, 0]), bounds, unit[order], per_round, held, tournament(held), slots, grants,
+        np.array([0, n, 0]), bounds, per_slot[order], per_round, held, tournament(held), slots, grants,
         cell.demands[order], capacity * (1 + FITS), np.zeros_like(capacity), users, machines,
     )  # fmt: skip
     what: tuple[Any, ...]
@@ -156,7 +156,7 @@ def fill(
         size = np.full(N, np.inf) if key == "first" else capacity.sum(axis=1)
         stakes, nothing = np.zeros_like(capacity), np.zeros(capacity.shape[1])
         fair = Fairness(dominant[order], cell.totals, size, stakes, empty, key == "fairness_after", nothing)
-        types = Types(group, np.ascontiguousarray(level[order]), levels)
+        types = Types(group, np.ascontiguousarray(misfit[order]), unsuited)
         step, what = by_tournament, (types, fair, as_tree(turns, group, empty))
     done = False
     with bar(shown=progress, unit=" tasks", desc=mechanism) as placing:

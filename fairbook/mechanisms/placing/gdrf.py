@@ -153,7 +153,7 @@ def as_filled(
     by_share: bool = True,
     typed: bool = True,
 ) -> dict[str, Any]:
-    """Give what the engine is told of the rule: users in order, what is least, and how machines suit by type.
+    """Give what the engine is told of the rule: users in order, what is least, and how badly machines suit by type.
 
     Algorithm 1 on arrays; see ``engine.fill``.
     """
@@ -165,12 +165,13 @@ def as_filled(
     size = cell.machines if machine_type == "amount" else cell.machines / np.where(cell.totals > 0, cell.totals, 1)
     most = (size >= size.max(axis=1, keepdims=True) * (1 - TIED)) | (not typed)
     types, group = np.unique(most, axis=0, return_inverse=True)
+    per_slot = {"amount": cell.demands.sum(axis=1), "dominant_share": gdrs, "shares": cell.shares.sum(axis=1)}
     return {
         "order": np.lexsort((lots[0], -ranks(gdrw, TIED), -ranks(gdrs, TIED) * by_share)),
-        "unit": {"amount": cell.demands.sum(axis=1), "dominant_share": gdrs, "shares": cell.shares.sum(axis=1)}[least],
+        "per_slot": per_slot[least],
         "dominant": dominant,
         "group": group.reshape(-1)[cell.machine_class],
-        "level": types[:, preference].argmax(axis=2).T,
+        "misfit": types[:, preference].argmax(axis=2).T,
     }
 
 
@@ -276,7 +277,7 @@ def gdrf(
         cell,
         "gdrf",
         key=choice,
-        levels=m if match == "nearest" else 1,
+        unsuited=m if match == "nearest" else 1,
         per_round=n if queue == "rounds" else 1,
         full=match != "same",
         progress=progress,

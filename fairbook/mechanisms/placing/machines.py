@@ -52,15 +52,15 @@ class Machines:
         self.placed.append((i, j))
 
 
-def progressive(stand: Machines, max_tasks: Any, level: Any, rank: Any, among: Any, value: Any) -> list[Any]:
+def progressive(stand: Machines, max_tasks: Any, per_task: Any, rank: Any, among: Any, value: Any) -> list[Any]:
     """Progressive filling: a task at a time to the user with the lowest level, who leaves where none fits.
 
-    ``level`` is that of one task of each user, ``rank`` settles ties. The task goes to the machine of the largest
-    ``value(i, j)`` in ``among(i, room)``.
+    ``per_task`` is the level of one task of each user, ``rank`` settles ties. The task goes to the machine of the
+    largest ``value(i, j)`` in ``among(i, room)``.
     """
     tasks, inside = [0] * len(stand.demands), set(range(len(stand.demands)))
     while waiting := [i for i in inside if wants_more(max_tasks, tasks, i)]:
-        i = lowest(waiting, lambda i: tasks[i] * level[i], rank, stand.near)
+        i = lowest(waiting, lambda i: tasks[i] * per_task[i], rank, stand.near)
         if room := stand.room(i):
             stand.place(i, among(i, room), value)
             tasks[i] += 1

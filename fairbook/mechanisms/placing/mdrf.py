@@ -124,7 +124,7 @@ def mdrf(
         cell,
         f"mdrf_{reading}",
         key="entropy" if reading == "entropy" else "first",
-        levels=cell.demands.shape[1],
+        unsuited=cell.demands.shape[1],
         progress=progress,
         **as_filled(cell, drawn, least="dominant_share", by_share=False),
     )

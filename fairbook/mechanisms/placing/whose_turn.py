@@ -30,7 +30,7 @@ class Turns(NamedTuple):
     numbers: NDArray[np.int64]
     bounds: NDArray[np.int64]
     #: What one slot counts.
-    unit: FloatArray
+    per_slot: FloatArray
     per_round: int
     #: Infinite for who wants no more slots or has left, shape (s,), s a power of two.
     held: FloatArray
@@ -61,7 +61,7 @@ def _slot(turns: Any) -> int:
         return NOBODY
     turns.slots[i] += 1
     more = turns.slots[i] < turns.bounds[i]
-    seat(turns.held, turns.winners, i, turns.slots[i] * turns.unit[i] if more else np.inf)
+    seat(turns.held, turns.winners, i, turns.slots[i] * turns.per_slot[i] if more else np.inf)
     return i
 
 
