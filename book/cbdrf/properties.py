@@ -181,7 +181,8 @@ def _exact(name: str) -> Phase:
         psi = numbers(factor).tolist()
         tasks: Any
         if name == "karma":
-            tasks = karma_rule([rows], initial_credit=[1 + p for p in psi], alpha="1/2", free=0).tasks[0].tolist()
+            run = karma_rule([rows], initial_credit=[1 + p for p in psi], alpha="1/2", free_credit=0)
+            tasks = run.tasks[0].tolist()
         elif name == "capped_at_drf":
             whole = exact_tasks(rows)
             tasks = exact_tasks(rows, max_tasks=[p * x if p < 1 else None for p, x in zip(psi, whole, strict=True)])

@@ -232,7 +232,7 @@ def test_needs_too_far_apart_for_doubles_are_refused() -> None:
     with pytest.raises(fb.InvalidInput, match=r'^demands must .*engine="plain"'):
         karma_phase(demands, **given)
     found = karma_phase(demands, **given, engine="plain")
-    exact = karma_rule([demands], initial_credit=given["credit"], alpha=0, free=0)
+    exact = karma_rule([demands], initial_credit=given["credit"], alpha=0, free_credit=0)
     assert found.tasks.tolist() == exact.tasks[0].astype(float).tolist()
     assert found.violations() == []
 

@@ -63,49 +63,50 @@ __all__ = ["karma", "karma_phase", "karma_rule"]
 
 
 def run_phases(
-    demands: Array, capacities: Array, claims: Array, credit: Array, alpha: Any, free: Any = None
+    demands: Array, capacities: Array, claims: Array, credit: Array, alpha: Any, free_credit: Any = None
 ) -> KarmaRun:
     """Say what is guaranteed and donated; then, phase after phase, what is borrowed and earned, and the credit after.
 
     Of doubles or fractions: demands (T, n, m), bounds (T, n), credit (n,) at the start.
     """
     n = len(credit)
-    free = (1 - alpha) / n if free is None else free
+    free_credit = (1 - alpha) / n if free_credit is None else free_credit
     need, largest = normalised(demands, capacities)
     claims = np.where(demands.any(axis=2), claims, 0)
-    bounds = claims * largest
-    guaranteed = np.minimum(bounds, alpha / n)
+    claimed = claims * largest
+    guaranteed = np.minimum(claimed, alpha / n)
     donated = alpha / n - guaranteed
     # added up from parts that are not negative: 1 minus the use would keep rounding errors
-    left = (alpha - np.minimum(bounds * n, alpha)[..., None] * need + (1 - alpha)).sum(axis=1) / n
-    wanted, near = bounds - guaranteed, 0 if need.dtype == object else LEFT
-    history, lent, paid, ends = lend(need, wanted, donated, left, credit, free, near)
+    left = (alpha - np.minimum(claimed * n, alpha)[..., None] * need + (1 - alpha)).sum(axis=1) / n
+    wanted, near = claimed - guaranteed, 0 if need.dtype == object else LEFT
+    history, borrowed, earned, stops = lend(need, wanted, donated, left, credit, free_credit, near)
     before, credit = history[:-1], history[-1]
-    most = affordable(claims, largest, before + free, alpha)
-    tasks = np.where(ends == OWN, most, np.minimum((guaranteed + lent) / largest, most))
+    most = affordable(claims, largest, before + free_credit, alpha)
+    tasks = np.where(stops == OWN, most, np.minimum((guaranteed + borrowed) / largest, most))
     return KarmaRun(
-        tasks, before, credit, guaranteed, lent, donated, paid, ends, demands, claims, capacities, alpha, free
-    )
+        tasks, before, credit, guaranteed, borrowed, donated, earned, stops, demands, claims, capacities, alpha,
+        free_credit,
+    )  # fmt: skip
 
 
 @kernel(lambda need, *_: 20 * need.size)
-def lend(need: Any, wanted: Any, given: Any, left: Any, credit: Any, free: Any, near: Any) -> Any:
+def lend(need: Any, wanted: Any, donated: Any, left: Any, credit: Any, free_credit: Any, near: Any) -> Any:
     """Phase after phase, let the richest borrow first, and the poorest donors earn first.
 
     Gives credits, one row more than phases, what is borrowed and earned, and what stops each user.
     """
     T, n, _ = need.shape
-    history, borrowed, earned = np.zeros((T + 1, n), need.dtype), 0 * given, given.copy()
+    history, borrowed, earned = np.zeros((T + 1, n), need.dtype), 0 * donated, donated.copy()
     stops, ignored, alike = np.zeros((T, n), np.int64), np.zeros(n, np.int64), 0 * need[0, :, :1] + 1
     history[0] = credit
     for t in range(T):
-        spend = history[t] + free
-        room, sold, offered = np.minimum(wanted[t], spend), 0 * free, 0 * free
+        spend = history[t] + free_credit
+        room, sold, offered = np.minimum(wanted[t], spend), 0 * free_credit, 0 * free_credit
         fill(need[t], moments_of(spend), room, left[t], near, borrowed[t], stops[t])
         for i in range(n):
-            sold, offered = sold + borrowed[t, i], offered + given[t, i]
+            sold, offered = sold + borrowed[t, i], offered + donated[t, i]
         if sold < offered:
-            fill(alike, moments_of(-spend), given[t], np.full(1, sold), near, earned[t], ignored)
+            fill(alike, moments_of(-spend), donated[t], np.full(1, sold), near, earned[t], ignored)
         history[t + 1] = spend - borrowed[t] + earned[t]
     return history, borrowed, earned, stops
 
@@ -125,11 +126,17 @@ def moments_of(height: Any) -> Any:
 
 
 def karma_rule(
-    demands: Any, *, initial_credit: Any, alpha: Any, capacities: Any = None, max_tasks: Any = None, free: Any = None
+    demands: Any,
+    *,
+    initial_credit: Any,
+    alpha: Any,
+    capacities: Any = None,
+    max_tasks: Any = None,
+    free_credit: Any = None,
 ) -> KarmaRun:
     """Karma in dominant shares, in fractions; doubles count at face value.
 
-    Demands (T, n, m), credits (n,), capacities (m,), bounds (T, n) with None for none. Each gets ``free`` credits
+    Demands (T, n, m), credits (n,), capacities (m,), bounds (T, n) with None for none. Each gets ``free_credit``
     before a phase, (1 - alpha) / n where nothing is said. A user that demands nothing has nothing.
 
     By hand: of one resource half is guaranteed, a quarter each. The second user sits out; the first borrows 3/4.
@@ -142,7 +149,7 @@ def karma_rule(
     T, n, m = values.shape
     pool = fractions([1] * m if capacities is None else capacities)
     claims = fractions([[None] * n] * T if max_tasks is None else max_tasks)
-    extra = None if free is None else Fraction(free)
+    extra = None if free_credit is None else Fraction(free_credit)
     return run_phases(values, pool, claims, fractions(initial_credit), Fraction(alpha), extra)
 
 
@@ -181,18 +188,18 @@ def work_out(
     credit: FloatArray,
     alpha: float,
     engine: Engine = "fast",
-    free: Any = None,
+    free_credit: Any = None,
 ) -> KarmaRun:
     """Run the rule on doubles, and refuse what these do not tell; or, by ``engine="plain"``, on fractions of them."""
     if engine == "plain":
-        given = {"capacities": capacities, "max_tasks": claims, "initial_credit": credit, "alpha": alpha, "free": free}
-        return replace(karma_rule(demands, **given).rounded(), demands=demands)
+        given = {"capacities": capacities, "max_tasks": claims, "initial_credit": credit, "alpha": alpha}
+        return replace(karma_rule(demands, free_credit=free_credit, **given).rounded(), demands=demands)
     need, _ = normalised(demands, capacities)
     least = need[need > 0].min(initial=1)
     if least * FAR_APART < 1:
         rule = f"must have needs of a task, in parts of the pool, within {FAR_APART:g} of each other in doubles"
         raise InvalidInput("demands", f'{rule} (engine="plain" takes fractions)', f"{1 / least:.3g}")
-    return run_phases(demands, capacities, claims, credit, alpha, free)
+    return run_phases(demands, capacities, claims, credit, alpha, free_credit)
 
 
 @checks_choices
@@ -267,7 +274,7 @@ def karma_phase(
     spend = as_credit(credit, n, users, "credit")
     bounds = as_max_tasks(max_tasks, n, users)
     part = as_number(alpha, "alpha", 0.0, 1.0)
-    found = work_out(values[None], pool, bounds[None], spend, part, free=0.0, engine=engine)
+    found = work_out(values[None], pool, bounds[None], spend, part, free_credit=0.0, engine=engine)
     return replace(found, named_users=users, named_resources=resources).at(0)
 
 
