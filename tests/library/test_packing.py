@@ -15,8 +15,7 @@ from fairbook import kernels
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.clusters import packing
 from fairbook.mechanisms.clusters.largest_fraction import Packer, _fractions_between
-from fairbook.mechanisms.clusters.packing import Packing, pack
-from fairbook.mechanisms.clusters.virtual_cluster import by_a_list
+from fairbook.mechanisms.clusters.packing import Packing, first_packing, pack
 from fairbook.model.requests import as_requests
 from tests.judges import clusters as judge
 from tests.strategies import REPEATABLE
@@ -289,7 +288,7 @@ def test_states_that_all_have_the_same_number_are_told_apart(monkeypatch: pytest
 def test_lists_in_plain_numbers_and_their_judge_agree() -> None:
     for seed in range(200):
         sizes, room = (one.tolist() for one in tight_case(np.random.default_rng(seed)))
-        assert (by_a_list(sizes, room) is not None) == judge.packs(sizes, room), seed
+        assert (first_packing(sizes, room) is not None) == judge.packs(sizes, room), seed
 
 
 def test_fractions_of_a_million_vms_are_not_listed() -> None:

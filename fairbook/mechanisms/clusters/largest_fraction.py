@@ -48,7 +48,7 @@ def shared(asked: Requests, where: IntArray) -> NDArray[Any]:
     return vms
 
 
-def placed(asked: Requests, where: IntArray) -> Found:
+def share_at(asked: Requests, where: IntArray) -> Found:
     """Share what is placed; of its bound nothing is known but what holds for all."""
     return Found(where, shared(asked, where), asked.bound)
 
@@ -93,7 +93,7 @@ class _Search:
 
     def __init__(self, asked: Requests, start: IntArray, packer: Packer) -> None:
         self.asked, self.packer = asked, packer
-        self.where, self.vms, self.bound = placed(asked, start)
+        self.where, self.vms, self.bound = share_at(asked, start)
         self.out, self.complete = np.inf, True
 
     @property

@@ -15,7 +15,8 @@ Four searches, each of which settles the question or leaves it to the next:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -404,6 +405,32 @@ def list_pack(
     # sizes that may be written, items and bins without gaps: numba compiles each layout anew
     items, bins = np.ascontiguousarray(items), np.ascontiguousarray(bins)
     return where if _list(sizes.copy(), items, _room(capacities), bins, _FITS.index(fit), where) else None
+
+
+def first_packing(sizes: Any, room: Any) -> dict[int, int] | None:
+    """Pack numbers of any kind by the first of 21 lists that holds all: items and bins fall, come as given, or rise."""
+    items, bins = range(len(sizes)), range(len(room))
+    falling, rising = sorted(items, key=lambda i: -sizes[i]), sorted(bins, key=room.__getitem__)
+    for order, boxes in product((falling, items, falling[::-1]), (rising, bins, rising[::-1])):
+        for fit in ("first", "best", "fill") if boxes is rising else ("first", "fill"):
+            found = pack_greedily(fit, order, boxes, sizes, list(room))
+            if len(found) == len(sizes):
+                return found
+    return None
+
+
+def pack_greedily(fit: str, items: Sequence[int], bins: Sequence[int], sizes: Any, free: list[Any]) -> dict[int, int]:
+    """Pack item by item into the first or the fullest bin with room, or fill bin by bin."""
+    tries = {
+        "first": ((i, j) for i in items for j in bins),
+        "best": ((i, j) for i in items for j in sorted(bins, key=free.__getitem__)),
+        "fill": ((i, j) for j in bins for i in items),
+    }
+    found: dict[int, int] = {}
+    for i, j in tries[fit]:
+        if i not in found and sizes[i] <= free[j]:
+            found[i], free[j] = j, free[j] - sizes[i]
+    return found
 
 
 def pack(sizes: NDArray[Any], capacities: NDArray[Any], node_limit: int = 0, seed: int = 0) -> Packing:

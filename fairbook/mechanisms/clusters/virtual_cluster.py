@@ -39,8 +39,8 @@ from numpy.typing import NDArray
 
 from fairbook.errors import InvalidInput
 from fairbook.kernels import INSIDE, compiles, kernel
-from fairbook.mechanisms.clusters.largest_fraction import Found, Packer, largest_fraction, placed, rank
-from fairbook.mechanisms.clusters.packing import pack
+from fairbook.mechanisms.clusters.largest_fraction import Found, Packer, largest_fraction, rank, share_at
+from fairbook.mechanisms.clusters.packing import first_packing, pack
 from fairbook.mechanisms.readings import Engine, Fit, General, Load
 from fairbook.model.clusters import IntArray, VirtualClusters
 from fairbook.model.exact import fractions
@@ -95,13 +95,13 @@ def virtual_cluster_rule(
     if method == "spanning":
         return spanning(asked)
     if method in ("vector_packing", "exact"):
-        found = settled(asked, vector_packing(asked) if method == "vector_packing" else exact(asked))
+        found = share_homes(asked, vector_packing(asked) if method == "vector_packing" else exact(asked))
     else:
-        found = by_lists(asked, method, load, fit, general, small, top_up)
+        found = user_by_user(asked, method, load, fit, general, small, top_up)
     return [(i, int(found.where[i]), found.vms[i]) for i in np.flatnonzero(found.where >= 0).tolist()]
 
 
-def by_lists(
+def user_by_user(
     asked: Requests,
     method: str,
     load: Load,
@@ -112,10 +112,10 @@ def by_lists(
 ) -> Found:
     """Run one of the methods that place user after user."""
     if method == "mixed_knapsack":
-        return mixed_knapsack(asked, lambda rest: by_lists(rest, general, load, fit), small, top_up)
+        return mixed_knapsack(asked, lambda rest: user_by_user(rest, general, load, fit), small, top_up)
     if method == "metagreedy":
         return metagreedy(asked)
-    return placed(asked, in_turn(asked, load if method == "relaxation" else fit))
+    return share_at(asked, in_turn(asked, load if method == "relaxation" else fit))
 
 
 def mixed_knapsack(asked: Requests, general: Callable[[Requests], Found], small: int, top_up: bool) -> Found:
@@ -137,7 +137,7 @@ def mixed_knapsack(asked: Requests, general: Callable[[Requests], Found], small:
         taken = np.zeros_like(room)
         np.add.at(taken, where[queue], vms[queue])
         room, left = np.maximum(room - taken, 0), left[~in_a]  # 5, 6, 7b
-    return placed(asked, where) if top_up else Found(where, vms, asked.bound)  # 8
+    return share_at(asked, where) if top_up else Found(where, vms, asked.bound)  # 8
 
 
 def metagreedy(asked: Requests) -> Found:
@@ -149,7 +149,7 @@ def metagreedy(asked: Requests) -> Found:
     orders = [np.argsort(-key, kind="stable") for key in keys]
     lists = [in_turn(asked, mark, order) for order in orders for mark in ("free", "least_fluid", "tightest", "first")]
     distinct = {where.tobytes(): where for where in lists}.values()
-    return max((placed(asked, where) for where in distinct), key=lambda found: rank(asked, found))
+    return max((share_at(asked, where) for where in distinct), key=lambda found: rank(asked, found))
 
 
 #: By what a cluster is chosen: the smallest part in use by minima; the most VMs that minima leave free; the smallest
@@ -221,17 +221,17 @@ def in_turn(asked: Requests, mark: str, order: IntArray | None = None) -> IntArr
 
 def vector_packing(asked: Requests) -> Homes:
     """Bisect the fraction, and before it the number of the smallest minima, if no list packs all."""
-    homes, order = by_a_list(asked.minimum, asked.capacities), np.argsort(asked.minimum, kind="stable")
+    homes, order = first_packing(asked.minimum, asked.capacities), np.argsort(asked.minimum, kind="stable")
     if homes is not None:
         return raised(asked, homes)
     below, above = 0, len(order) + 1
     while above - below > 1:
         middle = (below + above) // 2
-        fits = by_a_list(asked.minimum[order[:middle]], asked.capacities) is not None
+        fits = first_packing(asked.minimum[order[:middle]], asked.capacities) is not None
         below, above = (middle, above) if fits else (below, middle)
     users = np.sort(order[:below])
     some = asked.only(users)
-    homes = by_a_list(some.minimum, asked.capacities) or {}
+    homes = first_packing(some.minimum, asked.capacities) or {}
     return {users[i]: j for i, j in raised(some, homes).items()} if len(users) else {}
 
 
@@ -239,7 +239,7 @@ def raised(asked: Requests, homes: Homes) -> Homes:
     """Raise the least fraction by bisection as far as a list packs, from where the minima are packed."""
 
     def reached(homes: Homes) -> Any:
-        return (settled(asked, homes).vms / asked.max_vms).min()
+        return (share_homes(asked, homes).vms / asked.max_vms).min()
 
     alone = np.minimum(asked.max_vms, asked.capacities.max())
     low, high = reached(homes), min((vms / asked.max_vms).min() for vms in (asked.pooled, alone))
@@ -249,39 +249,13 @@ def raised(asked: Requests, homes: Homes) -> Homes:
         values = [v for v in listed if low < v <= high] if asked.whole else [(low + high) / 2]
         at = (len(values) - 1) // 2
         sizes = asked.sizes(values[at])
-        found = by_a_list(sizes, asked.capacities)
+        found = first_packing(sizes, asked.capacities)
         if found is not None and reached(found) > low:
             homes, low = found, reached(found)
         else:
             high = ([low, *values[:at]] if asked.whole else values)[-1]
         if found is None and sum(sizes) <= sum(asked.capacities) and max(sizes) <= max(asked.capacities):
             fine = Fraction(1, 10**5)  # nothing is proved
-    return homes
-
-
-def by_a_list(sizes: Any, room: Any) -> Homes | None:
-    """Pack by the first of 21 lists that holds all: items and bins fall, come as given, or rise."""
-    items, bins = range(len(sizes)), range(len(room))
-    falling, rising = sorted(items, key=lambda i: -sizes[i]), sorted(bins, key=room.__getitem__)
-    for order, boxes in product((falling, items, falling[::-1]), (rising, bins, rising[::-1])):
-        for fit in ("first", "best", "fill") if boxes is rising else ("first", "fill"):
-            homes = by_list(fit, order, boxes, sizes, list(room))
-            if len(homes) == len(sizes):
-                return homes
-    return None
-
-
-def by_list(fit: str, items: Sequence[int], bins: Sequence[int], sizes: Any, free: list[Any]) -> Homes:
-    """Pack item by item into the first or the fullest bin with room, or fill bin by bin."""
-    tries = {
-        "first": ((i, j) for i in items for j in bins),
-        "best": ((i, j) for i in items for j in sorted(bins, key=free.__getitem__)),
-        "fill": ((i, j) for j in bins for i in items),
-    }
-    homes: Homes = {}
-    for i, j in tries[fit]:
-        if i not in homes and sizes[i] <= free[j]:
-            homes[i], free[j] = j, free[j] - sizes[i]
     return homes
 
 
@@ -308,11 +282,11 @@ def exact(asked: Requests) -> Homes:
     return {}
 
 
-def settled(asked: Requests, homes: Homes) -> Found:
+def share_homes(asked: Requests, homes: Homes) -> Found:
     """Share each cluster among those who live there."""
     where = np.full(len(asked), TURNED_AWAY, np.int64)
     where[list(homes)] = list(homes.values())
-    return placed(asked, where)
+    return share_at(asked, where)
 
 
 def spanning(asked: Requests) -> Pieces:
@@ -355,7 +329,7 @@ def _packed(asked: Requests, packer: Packer) -> Found:
     if packer.left == 0:
         return cheap[0]
     if len(asked) * len(asked.capacities) <= _FEW_PAIRS or (cheap[0].where < 0).any():
-        cheap = [placed(asked, in_turn(asked, "least_wanted")), metagreedy(asked), *cheap]
+        cheap = [share_at(asked, in_turn(asked, "least_wanted")), metagreedy(asked), *cheap]
     start = max(
         (found for found in cheap if (found.where >= 0).all()), key=lambda found: rank(asked, found), default=None
     )
@@ -510,5 +484,5 @@ def virtual_cluster(
         found = _packed(asked, packer := Packer(node_limit if method == "exact" else 0, seed))
         nodes = packer.nodes
     else:
-        found = by_lists(asked, method, **options)
+        found = user_by_user(asked, method, **options)
     return VirtualClusters(asked, found.vms, found.where, method, found.bound, nodes, pieces, packs)
