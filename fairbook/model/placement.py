@@ -43,7 +43,7 @@ __all__ = ["Cell", "Placement", "States", "as_cell", "machine_matrix"]
 
 
 #: The most machines and the most whole tasks that are handled one by one.
-MOST_MACHINES, MOST_TASKS = 10**7, 5 * 10**8
+MOST_MACHINES, MOST_PLACED = 10**7, 5 * 10**8
 
 
 @dataclass(frozen=True, eq=False)

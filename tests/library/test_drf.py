@@ -265,7 +265,7 @@ def test_weights_per_resource_are_matched_by_name() -> None:
 def test_more_tasks_than_can_be_counted_out_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(fb.InvalidInput, match=r"at most 1e\+08 whole tasks"):
         fb.drf_by_task([[1e-10]])
-    monkeypatch.setattr(whole_tasks, "MOST_TASKS", 2)
+    monkeypatch.setattr(whole_tasks, "MOST_HANDED_OUT", 2)
     with pytest.raises(fb.InvalidInput, match=r"3\.43 tasks"):  # divisible: 6/7 and 18/7, which use up the second
         fb.drf_by_task([[2, 1], [1, 2]], weights=[1, 3], capacities=[6, 6])
 

@@ -257,7 +257,7 @@ def test_what_is_too_much_is_refused() -> None:
 
 
 def test_what_one_machine_is_not_handed_out_whole_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole_tasks, "MOST_TASKS", 4.0)
+    monkeypatch.setattr(whole_tasks, "MOST_HANDED_OUT", 4.0)
     assert fb.per_server_drf([[1.0], [1.0]], [[4.0]], [9]).tasks.sum() == 36
     with pytest.raises(fb.InvalidInput, match=r"^demands .*at most 4 whole tasks"):
         fb.per_server_drf([[1.0], [1.0]], [[4.0], [40.0]], [9, 2])

@@ -32,7 +32,7 @@ from fairbook.mechanisms.placing.nearest_machine import (
 from fairbook.mechanisms.placing.whose_turn import NOBODY, PLACED, STOP, Turns, put, tasks_to_come, turn
 from fairbook.mechanisms.pool.whole_tasks import tournament
 from fairbook.model.inputs import FITS, FloatArray
-from fairbook.model.placement import MOST_TASKS, Cell, Placement
+from fairbook.model.placement import MOST_PLACED, Cell, Placement
 from fairbook.progress import bar
 
 Key = Literal["first", "fairness", "fairness_empty_last", "fairness_after", "best_fit", "entropy"]
@@ -66,8 +66,8 @@ def tasks_at_most(cell: Cell) -> float:
     with np.errstate(over="ignore", divide="ignore"):
         alone = (1 / cell.shares).min(axis=1)
     found = float(min(np.minimum(alone, cell.max_tasks).sum(), alone.max()))
-    if found > MOST_TASKS:
-        rule = f"must be large enough that at most {MOST_TASKS:g} whole tasks fit the machines"
+    if found > MOST_PLACED:
+        rule = f"must be large enough that at most {MOST_PLACED:g} whole tasks fit the machines"
         raise InvalidInput("demands", rule, f"up to {found:.3g} tasks")
     return found
 

@@ -29,7 +29,7 @@ from fairbook.model.inputs import (
     row_max,
 )
 
-MOST_TASKS = 1e8  # that are handed out one by one: some ten seconds
+MOST_HANDED_OUT = 1e8  # that are handed out one by one: some ten seconds
 UNIT = 1e-15  # what a few roundings change, in parts of a number
 
 
@@ -41,7 +41,7 @@ def _possible(share: FloatArray, bounds: FloatArray) -> float:
 
 def check_count(share: FloatArray, weights: FloatArray, bounds: FloatArray) -> None:
     """Raise InvalidInput where too many tasks are to be handed out one by one, going by the divisible ones."""
-    if _possible(share, bounds) > MOST_TASKS:
+    if _possible(share, bounds) > MOST_HANDED_OUT:
         n, m = share.shape
         rate, levels = weights / row_max(share), np.empty(n)
         fill_by_rate(share, rate, 0 * rate, bounds / rate, np.ones(m), levels, np.empty(n, np.int64))
@@ -50,8 +50,8 @@ def check_count(share: FloatArray, weights: FloatArray, bounds: FloatArray) -> N
 
 def refuse_more(tasks: FloatArray) -> None:
     """Raise InvalidInput where these are more tasks than are handed out one by one."""
-    if tasks.sum() > MOST_TASKS:
-        rule = f"must be large enough that at most {MOST_TASKS:g} whole tasks are handed out"
+    if tasks.sum() > MOST_HANDED_OUT:
+        rule = f"must be large enough that at most {MOST_HANDED_OUT:g} whole tasks are handed out"
         raise InvalidInput("demands", rule, f"{tasks.sum():.3g} tasks")
 
 
@@ -120,7 +120,7 @@ def serve(
         levels[i] = (tasks[i] + ahead) * per_task[i]
     left_over(tasks, share, left)
     winners, taken, going = tournament(levels), 0, True
-    while levels[winners[1]] < np.inf and taken <= MOST_TASKS + n:
+    while levels[winners[1]] < np.inf and taken <= MOST_HANDED_OUT + n:
         i, over, level = winners[1], -1.0, np.inf
         if tasks[i] + 1.0 > bounds[i]:
             stops[i] = OWN
