@@ -89,12 +89,12 @@ def gdrf(
 
 
 def progressive(
-    cell: Cell, max_tasks: Row, level: Row, order: Iterable[int], suited: Any, value: Any
+    cell: Cell, max_tasks: Row, per_task: Row, order: Iterable[int], suited: Any, value: Any
 ) -> dict[str, Any]:
     """A task at a time to the lowest level; who finds no machine leaves."""
-    has, inside = [0] * len(level), list(order)
+    has, inside = [0] * len(per_task), list(order)
     while asks := [i for i in inside if max_tasks[i] is None or has[i] + 1 <= max_tasks[i]]:
-        i = min(asks, key=lambda i: has[i] * level[i])
+        i = min(asks, key=lambda i: has[i] * per_task[i])
         if cell.place(i, partial(suited, i), partial(value, i)):
             has[i] += 1
         else:
@@ -105,18 +105,18 @@ def progressive(
 def drfh(demands: Rows, machines: Rows, max_tasks: Row, weights: Row, method: str) -> dict[str, Any]:
     """Wang et al. 2015: progressive filling with a rule for the machine, or the optimum in fractions of tasks."""
     cell = Cell(demands, machines)
-    level = [max(share) / w for share, w in zip(cell.shares, weights, strict=True)]
+    per_task = [max(share) / w for share, w in zip(cell.shares, weights, strict=True)]
     if method == "fluid":
-        return {"tasks": leximin(demands, machines, max_tasks, level)}
+        return {"tasks": leximin(demands, machines, max_tasks, per_task)}
     value = {"first_fit": lambda i, j: -j, "best_fit": lambda i, j: -distance(demands[i], cell.free(j), cell.pool)}[
         method
     ]
-    return progressive(cell, max_tasks, level, range(len(level)), lambda i, room: room, value)
+    return progressive(cell, max_tasks, per_task, range(len(per_task)), lambda i, room: room, value)
 
 
-def leximin(demands: Rows, machines: Rows, max_tasks: Row, level: Row) -> Any:
+def leximin(demands: Rows, machines: Rows, max_tasks: Row, per_task: Row) -> Any:
     """Tasks of the lexicographic max-min optimum of levels: a linear program for each user that may rise."""
-    need, size, rate = (np.array(one, float) for one in (demands, machines, level))
+    need, size, rate = (np.array(one, float) for one in (demands, machines, per_task))
     (n, m), K = need.shape, len(size)
     use, each = np.einsum("kl,ir->krli", np.eye(K), need).reshape(K * m, K * n), np.tile(np.eye(n), K)
     most = np.array([1e6 if b is None else float(floor(b)) for b in max_tasks])
@@ -141,8 +141,8 @@ def leximin(demands: Rows, machines: Rows, max_tasks: Row, level: Row) -> Any:
 def mdrf(demands: Rows, machines: Rows, max_tasks: Row, lots: Any, reading: str) -> dict[str, Any]:
     """The stand-in for MDRF: the lowest dominant share; the machine least entropy away, or of the nearest type."""
     cell = Cell(demands, machines)
-    level, wanted, types = [max(row) for row in cell.shares], cell.wanted(lots[1]), cell.types()
-    order = sorted(range(len(level)), key=lambda i: (-sum(cell.shares[i]) / level[i], lots[0][i]))
+    per_task, wanted, types = [max(row) for row in cell.shares], cell.wanted(lots[1]), cell.types()
+    order = sorted(range(len(per_task)), key=lambda i: (-sum(cell.shares[i]) / per_task[i], lots[0][i]))
 
     def suited(i: int, room: list[int]) -> list[int]:
         return room if reading == "entropy" else nearest(room, types, wanted[i])
@@ -152,7 +152,7 @@ def mdrf(demands: Rows, machines: Rows, max_tasks: Row, lots: Any, reading: str)
         pairs = zip([d / sum(need) for d in need], [c / sum(free) for c in free], strict=True)
         return -j if reading == "type" else -sum(float(p) * log(p / q) for p, q in pairs if p)
 
-    return progressive(cell, max_tasks, level, order, suited, likeness)
+    return progressive(cell, max_tasks, per_task, order, suited, likeness)
 
 
 def per_server_drf(demands: Rows, machines: Rows, max_tasks: Row, weights: Row) -> dict[str, Any]:

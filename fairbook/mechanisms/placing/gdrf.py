@@ -78,7 +78,7 @@ def gdrf_rule(
     gdrs, rank = [max(row) for row in stand.shares], ranking(stand.shares, lot_users, near)
     wanted = [row[: 1 if match == "same" else m] for row in types_in_order(stand, lot_resources)]
     types = [set(range(m))] * len(stand.size) if match == "any" else machine_types(stand, machine_type)
-    of_a_vm = {"amount": [*map(sum, demands)], "dominant_share": gdrs, "shares": [*map(sum, stand.shares)]}[least]
+    per_slot = {"amount": [*map(sum, demands)], "dominant_share": gdrs, "shares": [*map(sum, stand.shares)]}[least]
     promised, out = [0] * n, set[int]()  # VMs of each user; users of whom a VM fitted nowhere
 
     def slots_of_a_round() -> list[int]:
@@ -86,7 +86,7 @@ def gdrf_rule(
         slots: list[int] = []
         for _ in range(n if queue == "rounds" else 1):
             if active := [i for i in range(n) if i not in out and wants_more(max_tasks, promised, i)]:
-                slots.append(lowest(active, lambda i: promised[i] * of_a_vm[i], rank, near))
+                slots.append(lowest(active, lambda i: promised[i] * per_slot[i], rank, near))
                 promised[slots[-1]] += 1
         return slots
 

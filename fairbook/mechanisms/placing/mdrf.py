@@ -62,8 +62,8 @@ def mdrf_rule(
     def suited(i: int, room: list[int]) -> list[int]:
         return room if reading == "entropy" else of_type(room, types, wanted[i])
 
-    share = [max(row) for row in stand.shares]
-    return progressive(stand, max_tasks, share, rank, suited, likeness)
+    per_task = [max(row) for row in stand.shares]
+    return progressive(stand, max_tasks, per_task, rank, suited, likeness)
 
 
 @takes_instance

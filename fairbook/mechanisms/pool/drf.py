@@ -305,8 +305,8 @@ def in_parts(
         rate = scaled / measure(share) if raw.ndim == 1 else 1 / measure(share / scaled)
         tasks, stops, apart = _risen(values, rate, left, bounds, np.zeros(n) if least is None else least, floor)
         check_apart(apart)
-    own = None if measure is row_max else measure((share.T / scaled.T).T)
-    told |= {"min_tasks": least, "floor": floor, "given_weights": raw, "exact": exact, "per_task": own}
+    per_task = None if measure is row_max else measure((share.T / scaled.T).T)
+    told |= {"min_tasks": least, "floor": floor, "given_weights": raw, "exact": exact, "per_task": per_task}
     return Allocation(tasks, values, scaled, pool, bounds, stops, *names, mechanism, **told)
 
 

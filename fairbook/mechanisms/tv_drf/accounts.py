@@ -15,7 +15,7 @@ class Accounts:
     def __init__(self, demands: Any, tasks: Any, pool: Any, weights: Any, alone: Any, waits: bool, memory: bool):
         self.demands, self.submitted, self.pool, self.alone = demands, tasks, pool, alone
         self.weights, self.waits, self.memory = weights, waits, memory
-        self.height = (demands / pool).max(axis=2) / weights  # equations (4) and (5): what one task adds to G
+        self.per_task = (demands / pool).max(axis=2) / weights  # equations (4) and (5): what one task adds to G
         # tasks left of groups, run, and left over at the end; G
         self.left, self.tasks, self.unserved, self.cumulative_shares = np.zeros((4, *tasks.shape), tasks.dtype)
         self.level, self.past = np.zeros((2, *weights.shape), tasks.dtype)  # G, and G of what no longer counts
@@ -45,7 +45,7 @@ class Accounts:
             (self.tasks[self.t], some),
             (self.amounts[self.t], taken),
             (self.used, taken),
-            (self.level, some * self.height[s, i]),
+            (self.level, some * self.per_task[s, i]),
         ):
             np.add.at(account, i, what)
         return taken

@@ -48,9 +48,9 @@ def within_reach(left: Any, share: Any) -> Any:
     return left * np.vstack([left[:1] >= 0, (taken[:-1] <= 2).all(axis=2)])
 
 
-def climb(left: Any, height: Any, level: Any) -> Pieces:
+def climb(left: Any, per_task: Any, level: Any) -> Pieces:
     """Let G rise by all that is left of groups, (S, n), in order."""
-    end = level - level.min() + np.cumsum(left * height, axis=0)
+    end = level - level.min() + np.cumsum(left * per_task, axis=0)
     begin = np.vstack([level - level.min(), end[:-1]])
     user, group = np.nonzero((left > 0).T)
     at = group, user
@@ -171,7 +171,7 @@ def flow(accounts: Accounts, near: Any) -> None:
         pieces = rise(within_reach(left, some), some, lack, accounts.owned / pool, near / 100)
         ran = fill(pieces, some, slack, near)[0]
         slack = _take(accounts, now, slack, pieces.group, pieces.user, ran, near)
-        pieces = climb(within_reach(left, some), accounts.height[now], accounts.level)
+        pieces = climb(within_reach(left, some), accounts.per_task[now], accounts.level)
         ran, stops = fill(pieces, some, slack, near)
         _take(accounts, now, slack, pieces.group, pieces.user, ran, near)
         accounts.bottlenecks[t] = np.where((left > 0).any(axis=0), stops, accounts.bottlenecks[t])
@@ -185,7 +185,7 @@ def _take(accounts: Accounts, now: slice, slack: Any, group: Any, user: Any, ran
     A group of which only rounding leaves something over has run.
     """
     taken = accounts.run(group + now.start, user, ran) / accounts.pool
-    left, size, all_of_it = accounts.left[now], accounts.height[now] * accounts.weights, accounts.submitted[now]
+    left, size, all_of_it = accounts.left[now], accounts.per_task[now] * accounts.weights, accounts.submitted[now]
     over = (left * size <= near * (1 + all_of_it * size)) & (left < all_of_it)
     accounts.tasks[accounts.t] += (left * over).sum(axis=0)
     left[over] = 0

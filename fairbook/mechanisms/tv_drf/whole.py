@@ -46,13 +46,13 @@ class Users(NamedTuple):
     #: Place of that resource among all that lead.
     lead: NDArray[np.int64]
     #: What one task of it adds to G.
-    rise: FloatArray
+    per_task: FloatArray
     #: Tasks of it run in this period.
     run: FloatArray
     #: Tasks left of it.
     rest: FloatArray
     #: Tasks left of all groups.
-    held: FloatArray
+    waiting: FloatArray
     #: By which users stand in the tournament, infinite for who does not, (s,).
     key: FloatArray
     #: Winners, the places themselves from s on, (2 s,); s a power of two.
@@ -63,12 +63,12 @@ def as_users(n: int, m: int) -> Users:
     """Give users before the first period."""
     seats = 1 << (n - 1).bit_length()
     used, now, owned, need, shape = np.zeros((5, n, m))
-    level, past, rise, run, rest, held = np.zeros((6, n))
+    level, past, per_task, run, rest, waiting = np.zeros((6, n))
     head, lead = np.zeros((2, n), np.int64)
     tree, ready, key = np.arange(-seats, seats), np.zeros(n, np.bool_), np.full(seats, np.inf)
     for node in range(seats - 1, 0, -1):
         tree[node] = tree[2 * node]
-    return Users(used, now, owned, level, past, head, ready, need, shape, lead, rise, run, rest, held, key, tree)
+    return Users(used, now, owned, level, past, head, ready, need, shape, lead, per_task, run, rest, waiting, key, tree)
 
 
 @kernel(INSIDE, _nrt=False, forceinline=True)
@@ -116,11 +116,11 @@ def _submit(users: Any, i: int, t: int, bounds: Any, own: Any, waits: bool, memo
             users.used[i, j] = users.now[i, j] = users.owned[i, j] = 0.0
         users.owned[i, j] += own[t, i, j]
     if not waits:
-        users.head[i], users.held[i] = t, 0.0
+        users.head[i], users.waiting[i] = t, 0.0
     if users.head[i] == t:
         users.rest[i] = bounds[t, i]
-    users.held[i] += bounds[t, i]
-    return UNSET if users.held[i] > 0.0 else IDLE
+    users.waiting[i] += bounds[t, i]
+    return UNSET if users.waiting[i] > 0.0 else IDLE
 
 
 @kernel(INSIDE, _nrt=False)
@@ -140,7 +140,7 @@ def _next_group(users: Any, i: int, demands: Any, bounds: Any, weights: Any, tot
     for g in range(len(leads)):
         if leads[g] == first:
             users.lead[i] = g
-    users.rise[i] = dominant / weights[i]
+    users.per_task[i] = dominant / weights[i]
     users.ready[i] = True
 
 
@@ -180,7 +180,7 @@ def _write_down(users: Any, i: int, t: int, amounts: Any) -> None:
         users.used[i, j] += users.run[i] * users.need[i, j]
         users.now[i, j] = users.used[i, j]
         amounts[t, i, j] += users.run[i] * users.need[i, j]
-    users.level[i] += users.run[i] * users.rise[i]
+    users.level[i] += users.run[i] * users.per_task[i]
     users.run[i], users.ready[i] = 0.0, False
 
 
@@ -189,9 +189,9 @@ def _count(users: Any, i: int, t: int, by_beta: bool, amounts: Any) -> None:
     """Count a task that user i runs, and give it its new place."""
     users.run[i] += 1.0
     users.rest[i] -= 1.0
-    users.held[i] -= 1.0
-    value = users.level[i] + users.run[i] * users.rise[i]
-    leaves = users.held[i] <= 0.0
+    users.waiting[i] -= 1.0
+    value = users.level[i] + users.run[i] * users.per_task[i]
+    leaves = users.waiting[i] <= 0.0
     if by_beta:
         for j in range(users.need.shape[1]):
             users.now[i, j] = users.used[i, j] + users.run[i] * users.need[i, j]
@@ -257,12 +257,12 @@ def hand_out(
                     stops[t, i] = _missing(stock, users.need, i)
                     _write_down(users, i, t, amounts)
                     users.key[i] = np.inf
-                if users.held[i] <= 0.0:
+                if users.waiting[i] <= 0.0:
                     stops[t, i] = OWN
                 _lift(users, i)
                 i = users.tree[1]
         for i in range(n):
-            cumulative[t, i], unserved[t, i] = users.past[i] + users.level[i], users.held[i]
+            cumulative[t, i], unserved[t, i] = users.past[i] + users.level[i], users.waiting[i]
         for k in range(K):
             for j in range(m):
                 machine_use[t, k, j] = (machines[k, j] - left[k, j]) - low[k, j]
