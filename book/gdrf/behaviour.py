@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from book.gdrf.cells import SEED, Instance, drawn, run_all
 from fairbook.mechanisms.placing.gdrf import gdrf
 from fairbook.model.inputs import FloatArray
-from fairbook.model.placement import Placement
 
 Settings = Mapping[str, Any]
 
@@ -91,10 +89,3 @@ def lies(runs: int = 5, seed: int = SEED, *, number: int = 60, progress: bool = 
                 }
             )
     return pd.DataFrame(rows).round(9)
-
-
-def on_machines(placed: Placement) -> NDArray[np.int64]:
-    """Count the tasks of each user on each machine, shape (N, n)."""
-    n, N = len(placed.cell.demands), len(placed.cell.machine_class)
-    at = placed.placed_machine.astype(np.intp) * n + placed.placed_user
-    return np.bincount(at, minlength=N * n).reshape(N, n)

@@ -76,6 +76,9 @@ MEASURES = (
     "fairness_whole",
 )
 
+#: Compared by difference, not by ratio.
+_DIFFERENCES = ("memory_gap",)
+
 SCALE = 100.0
 
 
@@ -249,3 +252,15 @@ def means(values: FloatArray, digits: int, **names: Sequence[Any]) -> pd.DataFra
     index = pd.MultiIndex.from_product(names.values(), names=list(names)).to_frame(index=False)
     frame = interval(values.round(digits).reshape(len(values), -1))
     return pd.concat([index, frame], axis=1).assign(runs=len(values))
+
+
+def gains_over(of: FloatArray, against: FloatArray) -> FloatArray:
+    """Compare measures, the last axis: by ratio less 1, a few by difference; nan where divided by 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: FloatArray = np.where(against != 0, of / against - 1, np.nan)
+    for name in _DIFFERENCES:
+        at = MEASURES.index(name)
+        found[..., at] = of[..., at] - against[..., at]
+    # what is equal but for rounding is equal
+    rounded: FloatArray = np.round(found, 12) + 0.0
+    return rounded

@@ -13,7 +13,7 @@ import pandas as pd
 from book.common.claims.registry import FULL, Effort, Evidence, Kind, Mechanism, Part, claim
 from book.common.evidence import computed, in_words
 from book.common.runs import stream
-from book.gdrf import checks_measures, checks_placements, checks_prices, studies as study
+from book.gdrf import checks_measures, checks_placements, checks_prices, machine_by_machine, studies as study
 from book.gdrf.properties import Case
 
 __all__ = ["checks_measures", "checks_placements", "checks_prices"]
@@ -348,8 +348,9 @@ def _uneven(effort: Effort, judged: Mechanism) -> Evidence:
             Part(
                 bool(row["uneven"] > 0.5),
                 "numbers",
-                f"{_NAMES[row['mechanism']]}: {row['full']:.0%} of the machines have at least {study.FULL:.0%} of "
-                f"their memory in use, {row['low']:.1%} at most {row['idle']:.0%}; in {row['uneven']:.0%} of the mixes "
+                f"{_NAMES[row['mechanism']]}: {row['full']:.0%} of the machines have at least "
+                f"{machine_by_machine.FULL:.0%} of their memory in use, {row['low']:.1%} at most {row['idle']:.0%}; "
+                f"in {row['uneven']:.0%} of the mixes "
                 "most are so full and some so empty.",
                 _ALL,
             )

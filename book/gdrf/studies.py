@@ -1,4 +1,4 @@
-"""The experiments of the GDRF paper on Google's mix of machines, what its blanks do to them, and the whole cell."""
+"""The experiments of the GDRF paper on Google's mix of machines, what its blanks do to them, and all that is stored."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
@@ -10,7 +10,8 @@ import pandas as pd
 from tqdm import tqdm
 
 from book.common.runs import interval, numbers, repeat, storing
-from book.gdrf.behaviour import FACTORS, LIED_TO, Settings, lies, on_machines
+from book.gdrf.ablation import ablation
+from book.gdrf.behaviour import FACTORS, LIED_TO, lies
 from book.gdrf.cells import (
     BASELINES,
     CELLS,
@@ -23,19 +24,19 @@ from book.gdrf.cells import (
     Instance,
     by_size,
     drawn,
+    gains_over,
     instance,
     means,
     measured,
     place,
-    run_all,
 )
 from book.gdrf.exact_cell import ZERO, exact_cell
+from book.gdrf.machine_by_machine import by_machine, lacking
 from book.gdrf.oracle import exact_gdrf
 from book.gdrf.whole_cell import CASES, bounds, cell, cell_machines
 from fairbook.mechanisms.placing.gdrf import gdrf
 from fairbook.mechanisms.readings import READINGS as ALL_READINGS
 from fairbook.model.inputs import FloatArray, as_whole
-from fairbook.model.placement import FITS
 
 __all__ = [
     "BASELINES",
@@ -79,10 +80,6 @@ RUNS = (200, 200, 200, 200, 200)
 #: Data files, below ``data/``, on which the stored results depend.
 DATA = ("google2011.json", "google2011_machines.csv", "google2011_requests.csv")
 
-#: Compared by difference, not by ratio.
-_DIFFERENCES = ("memory_gap",)
-
-
 # ------------------------------------------------------------------------------------------------ the paper's figures
 
 
@@ -122,18 +119,6 @@ def _by_size(sizes: Any, runs: Any, seed: int, progress: bool) -> list[tuple[int
         (number, _values(number, 1, seed, False, how=(("users", "paper"),)), _values(number, many, seed, progress))
         for number, many in by_size(sizes, runs)
     ]
-
-
-def _gains(of: FloatArray, against: FloatArray) -> FloatArray:
-    """Compare measures, the last axis: by ratio less 1, a few by difference; nan where divided by 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found: FloatArray = np.where(against != 0, of / against - 1, np.nan)
-    for name in _DIFFERENCES:
-        at = MEASURES.index(name)
-        found[..., at] = of[..., at] - against[..., at]
-    # what is equal but for rounding is equal
-    rounded: FloatArray = np.round(found, 12) + 0.0
-    return rounded
 
 
 def curves(
@@ -204,14 +189,14 @@ def mixes(
     return pd.DataFrame(
         {"machines": number, "paper": gain, **row}
         for number, paper, values in _by_size(sizes, runs, seed, progress)
-        for gain, row in zip(_gains(paper[0, :1], paper[0, 1:]).ravel(), _against(values), strict=True)
+        for gain, row in zip(gains_over(paper[0, :1], paper[0, 1:]).ravel(), _against(values), strict=True)
     )
 
 
 def _against(values: FloatArray) -> list[dict[str, Any]]:
     """Sum up the gains of GDRF, mix by mix, over each baseline in each measure; values by run, mechanism, measure."""
     return [
-        {"against": against, "measure": measure, **_spread(_gains(values[:, 0], values[:, k])[:, at])}
+        {"against": against, "measure": measure, **_spread(gains_over(values[:, 0], values[:, k])[:, at])}
         for k, against in enumerate(BASELINES, start=1)
         for at, measure in enumerate(MEASURES)
     ]
@@ -400,7 +385,7 @@ def readings(runs: int = 100, seed: int = SEED, *, number: int = 60, progress: b
     for at, how in enumerate(_crossed()):
         name = {**how, "machine_type": "either" if how["match"] == "any" else how["machine_type"]}
         for k, against in enumerate(BASELINES):
-            gains = _gains(values[:, at], others[:, k])
+            gains = gains_over(values[:, at], others[:, k])
             row: dict[str, Any] = {**name, "against": against}
             for measure in _JUDGED:
                 spread = _spread(gains[:, MEASURES.index(measure)])
@@ -474,135 +459,6 @@ def own(
     return pd.DataFrame(rows)
 
 
-#: Use of memory from which a machine counts as nearly full, and up to which as hardly used, read in two ways.
-FULL, IDLE = 0.9, (0.5, 0.7)
-
-
-def _lacking(rng: np.random.Generator, number: int) -> FloatArray:
-    case, lot = drawn(rng, number)
-    placed = place(case, "gdrf", lot)
-    free = placed.cell.machines[placed.cell.machine_class] - placed.machine_use
-    short = case.demands[:, None] > free * (1 + FITS)
-    return short.mean(axis=(0, 1))
-
-
-def lacking(runs: int = 100, seed: int = SEED, *, number: int = 60, progress: bool = False) -> pd.DataFrame:
-    """Ask what keeps a further VM off a machine once GDRF has ended.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``cpu, memory``, a row for each random mix: part of the pairs of a user and a machine that lack it.
-    """
-    found = run_all(_lacking, runs, seed, progress, "bottleneck", number=number)
-    return pd.DataFrame(found, columns=["cpu", "memory"])
-
-
-def _by_machine(rng: np.random.Generator, number: int) -> FloatArray:
-    case, lot = drawn(rng, number)
-    placed = [place(case, mechanism, lot) for mechanism in MECHANISMS]
-    use = np.array([one.machine_utilisation[:, 1] for one in placed])
-    users = np.array([(on_machines(one) > 0).sum(axis=1) for one in placed])
-    parts = [users > 1, use >= FULL, *(use <= idle for idle in IDLE)]
-    return np.stack([part.mean(axis=1) for part in parts], axis=1)
-
-
-def by_machine(runs: int = 100, seed: int = SEED, *, number: int = 60, progress: bool = False) -> pd.DataFrame:
-    """Look at machines one by one: whether users are together on them, and how evenly memory is used.
-
-    Returns
-    -------
-    DataFrame
-        One row per ``mechanism`` and ``idle`` (one of :data:`IDLE`): ``shared`` (part of the machines with VMs of two
-        users or more), ``full`` (with at least :data:`FULL` of their memory in use), ``low`` (with at most ``idle``),
-        means over random mixes; ``uneven`` (part of the mixes in which most machines are full and some are low),
-        ``runs``.
-    """
-    found = run_all(_by_machine, runs, seed, progress, "machines", number=number)
-    rows = []
-    for k, mechanism in enumerate(MECHANISMS):
-        shared, full, *lows = found[:, k].T
-        rows += [
-            {
-                "mechanism": mechanism,
-                "idle": idle,
-                "shared": shared.mean(),
-                "full": full.mean(),
-                "low": low.mean(),
-                "uneven": ((full > 0.5) & (low > 0)).mean(),
-                "runs": runs,
-            }
-            for idle, low in zip(IDLE, lows, strict=True)
-        ]
-    return pd.DataFrame(rows)
-
-
-# ---------------------------------------------------------------------------------------------------- what does what
-
-_PLAIN = {"match": "any", "choice": "first", "queue": "one_by_one", "least": "dominant_share"}
-
-#: From DRFH First-Fit to GDRF, one ingredient more each time; GDRF with one less; GDRF with one exchanged.
-_STEPS: dict[str, Settings | None] = {
-    "DRFH First-Fit": None,
-    "+ ties by GDRS, GDRW": _PLAIN,
-    "+ least amount": {**_PLAIN, "least": "amount"},
-    "+ nearest type": {"choice": "first", "queue": "one_by_one"},
-    "+ largest f": {"queue": "one_by_one"},
-    "+ rounds = GDRF": {},
-}
-_WITHOUT: dict[str, Settings] = {
-    "without rounds": {"queue": "one_by_one"},
-    "without f": {"choice": "first"},
-    "without types": {"match": "any"},
-    "least share, not amount": {"least": "dominant_share"},
-}
-_INSTEAD: dict[str, Settings] = {
-    "types as printed": {"match": "same"},
-    "type by amount": {"machine_type": "amount"},
-    "least sum of shares": {"least": "shares"},
-    "f with the VM in it": {"choice": "fairness_after"},
-    "empty machines last": {"choice": "fairness_empty_last"},
-}
-_KINDS = {**dict.fromkeys(_STEPS, "step"), **dict.fromkeys(_WITHOUT, "without"), **dict.fromkeys(_INSTEAD, "instead")}
-
-
-def _taken_apart(rng: np.random.Generator, number: int) -> FloatArray:
-    case, lot = drawn(rng, number)
-    return np.array(
-        [
-            measured(place(case, "drfh_first_fit", lot) if how is None else gdrf(*case, seed=lot, **how))
-            for how in (*_STEPS.values(), *_WITHOUT.values(), *_INSTEAD.values())
-        ]
-    )
-
-
-def ablation(runs: int = 200, seed: int = SEED, *, number: int = 120, progress: bool = False) -> pd.DataFrame:
-    """Build GDRF up from DRFH First-Fit, and take it apart: what each ingredient does.
-
-    Parameters
-    ----------
-    runs, seed, number
-        As in :func:`cells`.
-
-    Returns
-    -------
-    DataFrame
-        One row per ``kind`` ("step": one ingredient more than the row before; "without": GDRF with one less; "instead":
-        GDRF with one exchanged), ``variant`` and ``measure`` (see :func:`curves`): ``change`` with ``change_low``,
-        ``change_high`` (95 %): mean over mixes of the ratio to the step before or to GDRF, less 1 (``memory_gap``:
-        difference); ``runs``.
-    """
-    values = run_all(_taken_apart, runs, seed, progress, "ablation", number=number)
-    full = list(_KINDS).index("+ rounds = GDRF")
-    parts = []
-    for at, (variant, kind) in enumerate(list(_KINDS.items())[1:], 1):
-        change = interval(_gains(values[:, at], values[:, at - 1 if kind == "step" else full]))
-        change.columns = ["change", "change_low", "change_high"]
-        names = pd.DataFrame({"kind": kind, "variant": variant, "measure": MEASURES})
-        parts.append(pd.concat([names, change], axis=1))
-    return pd.concat(parts, ignore_index=True).assign(runs=runs)
-
-
 # ------------------------------------------------------------------------------------------------------------ stored
 
 
@@ -615,8 +471,8 @@ STORED: dict[str, Callable[..., None]] = {
     "gdrf/balance": _store("gdrf/balance", balance, runs=list(RUNS)),
     "gdrf/cells": _store("gdrf/cells", cells, runs=100),
     "gdrf/readings": _store("gdrf/readings", readings, runs=100),
-    "gdrf/lies": _store("gdrf/lies", lies, runs=5),
-    "gdrf/ablation": _store("gdrf/ablation", ablation, runs=200),
+    "gdrf/lies": _store("gdrf/lies", lies, module=lies.__module__, runs=5),
+    "gdrf/ablation": _store("gdrf/ablation", ablation, module=ablation.__module__, runs=200),
     "gdrf/bounds": _store("gdrf/bounds", bounds, module=bounds.__module__, runs=50),
     "gdrf/cell": _store("gdrf/cell", cell, module=cell.__module__),
     "gdrf/cell_machines": _store("gdrf/cell_machines", cell_machines, module=cell_machines.__module__),

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from book.common.runs import interval, stream
-from book.gdrf import behaviour, cells, studies as study, whole_cell
+from book.gdrf import behaviour, cells, machine_by_machine, studies as study, whole_cell
 from book.gdrf.oracle import exact_drfh, exact_gdrf, exact_mdrf, exact_per_server
 from fairbook.mechanisms.placing.drfh import drfh
 from fairbook.mechanisms.placing.gdrf import gdrf
@@ -107,7 +107,7 @@ def test_the_example_is_that_of_the_text_and_the_engine() -> None:
 @pytest.mark.usefixtures("narrow")
 def test_tasks_are_counted_by_machine() -> None:
     run = gdrf(*study.EXAMPLE[1:])
-    counted = behaviour.on_machines(run)
+    counted = machine_by_machine.on_machines(run)
     assert (counted.sum(axis=0) == run.tasks).all()
     assert counted.sum(axis=1).tolist() == np.bincount(run.placed_machine).tolist()
 
