@@ -1,23 +1,18 @@
-"""All mechanisms on the same instances: users and machines from three traces, one moment, one day, lies, properties.
+"""All mechanisms on the same instances: what they give at one moment and over a day, and what lies bring.
 
-A user is a shape of task: a request drawn from the trace. Each of n users brings the same block of machines, drawn from
-the trace's machines; a request that fits on none of them is drawn again. At *one moment* everybody has more work than
-fits. Over *a day* of some periods the shape changes from period to period, and how much a user asks for is drawn: a
-part of the pool, exponentially distributed. Amounts, arrivals and whose is what are ours, shapes and machines the
-traces'.
+:mod:`book.compare.instances` says who the users are, :mod:`book.compare.matrix` looks for what breaks a property.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from book.common.runs import choices, interval, repeat, storing, stream
-from book.common.traces import alibaba2017, alibaba_gpu2023
+from book.common.runs import choices, interval, repeat, storing
 from book.compare.entrants import ENTRANTS, MECHANISMS, Entrant, Outcome, Shared, each_period, failing
 from book.compare.findings import (
     ENOUGH,
@@ -31,17 +26,16 @@ from book.compare.findings import (
     cells,
     guide,
     leaders,
-    look,
     sheet,
 )
-from book.compare.properties import PROPERTIES, alone, best_lie, less, slack, usable, worth
+from book.compare.instances import SLOT, TRACES, USERS, instance, slot_of
+from book.compare.matrix import SEED, matrix
+from book.compare.properties import alone, best_lie, less, slack, usable, worth
 from fairbook.mechanisms.placing.drfh import drfh
 from fairbook.mechanisms.placing.gdrf import gdrf
 from fairbook.mechanisms.readings import Held
-from fairbook.model.inputs import FloatArray, as_number, as_whole
+from fairbook.model.inputs import FloatArray, as_whole
 from fairbook.model.placement import FITS
-from fairbook.sweeps import sweep
-from fairbook.traces import google2011
 
 __all__ = [
     "DATA",
@@ -75,8 +69,6 @@ __all__ = [
     "sheet",
 ]
 
-#: Root of every random stream.
-SEED = 2026
 #: Instances of each trace.
 RUNS = 100
 #: Data files, below ``data/``, on which the stored results depend.
@@ -92,101 +84,12 @@ DATA = (
     "google2011_machines.csv",
     "google2011_requests.csv",
 )
-#: The three workloads: two of CPU and memory, and one of CPU, memory and GPUs.
-TRACES = ("google2011", "alibaba2017", "alibaba_gpu2023")
 #: What :func:`moment` measures.
 MOMENT = ("min_share", "sum_share", "utilisation", "envious", "losers", "loss", "placed", "min_placed", "taken")
 #: What :func:`day` measures.
 DAY = ("min_share", "sum_share", "utilisation", "losers", "loss", "done")
 
-_USERS, _BLOCK, _PERIODS, _LOAD = 12, 4, 6, 1.5
-_SLOT = 0.75  # the part of the requests that fit in a slot, resource by resource
-
-
-# ------------------------------------------------------------------------------------------------------- instances
-
-
-@lru_cache(maxsize=4)
-def _requests(trace: str) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Give requests (r, m) with how often each occurs (r,), and kinds of machines (c, m) with their numbers (c,)."""
-    if trace == "google2011":
-        google = google2011.load_digest()
-        kinds = ["cpu", "memory"]
-        rows = google.frame[(google.frame[kinds] > 0).any(axis=1)]
-        machines = google.machines[google.machines["at_start"] > 0]
-        tasks, counts = (one.to_numpy(dtype=float) for one in (rows["tasks"], machines["at_start"]))
-        return rows[kinds].to_numpy(), tasks, machines[kinds].to_numpy(), counts
-    if trace == "alibaba2017":
-        jobs = alibaba2017.load_digest()
-        return (
-            np.column_stack([jobs.cores, jobs.memory]),
-            np.ones(len(jobs.memory)),
-            jobs.machine_classes[:, :2],
-            jobs.machine_classes[:, 2],
-        )
-    pods = alibaba_gpu2023.load_digest()
-    return pods.requests, pods.pods.astype(float), pods.capacities, pods.counts.astype(float)
-
-
-@lru_cache(maxsize=16)
-def _slot(trace: str, part: float = _SLOT) -> FloatArray:
-    """Give what a slot holds: in each resource as much as a part of the requests, three of four, need at most."""
-    values, weights, _, _ = _requests(trace)
-    found = []
-    for column in values.T:
-        order = np.argsort(column)
-        found.append(column[order][np.searchsorted(np.cumsum(weights[order]), part * weights.sum())])
-    return np.array(found)
-
-
-def instance(
-    rng: np.random.Generator,
-    trace: str,
-    *,
-    users: int = _USERS,
-    block: int = _BLOCK,
-    periods: int = 1,
-    load: float | None = None,
-) -> Shared:
-    """Draw users and machines from a trace.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    trace : str
-        One of :data:`TRACES`.
-    users, block : int
-        Users, and machines that each brings.
-    periods : int
-    load : float, optional
-        What all ask for together in a period, in the mean, as a part of the pool, each by its dominant resource.
-        Default: everybody asks for more than the pool holds.
-
-    Examples
-    --------
-    >>> case = instance(np.random.default_rng(1), "alibaba_gpu2023")
-    >>> case.demands.shape, case.machines.shape
-    ((1, 12, 3), (48, 3))
-    """
-    choices((trace,), "trace", TRACES)
-    users, block = as_whole(users, "users", 1), as_whole(block, "block", 1)
-    periods = as_whole(periods, "periods", 1)
-    values, weights, kinds, counts = _requests(trace)
-    while True:
-        machines = kinds[rng.choice(len(kinds), block, p=counts / counts.sum())]
-        fits = np.any([(values <= machine * (1 + FITS)).all(axis=1) for machine in machines], axis=0)
-        if (machines.sum(axis=0) > 0).all() and fits.any():
-            break
-    drawn = rng.choice(len(values), (periods, users), p=weights * fits / (weights * fits).sum())
-    demands = values[drawn]
-    total = machines.sum(axis=0) * users
-    whole = np.divide(total, demands, out=np.full(demands.shape, np.inf), where=demands > 0).min(axis=2)
-    if load is None:
-        tasks = np.floor(whole) + 1
-    else:
-        part = rng.exponential(as_number(load, "load", 0.0) / users, (periods, users))
-        tasks = np.minimum(np.ceil(part * whole), np.floor(whole) + 1)
-    return Shared(demands, tasks, machines, _slot(trace), np.zeros((0, values.shape[1])))
+_PERIODS, _LOAD = 6, 1.5
 
 
 # -------------------------------------------------------------------------------------------------------- measures
@@ -490,7 +393,7 @@ def lying(
         seed,
         progress,
         label="lies",
-        liars=as_whole(liars, "liars", 1, _USERS),
+        liars=as_whole(liars, "liars", 1, USERS),
     )
 
 
@@ -498,7 +401,7 @@ def _one_reading(rng: np.random.Generator, trace: str) -> FloatArray:
     case = instance(rng, trace)
     rows = []
     for _, _, entrant, part in READINGS:
-        seen = replace(case, slot=_slot(trace, part))
+        seen = replace(case, slot=slot_of(trace, part))
         given = entrant.call(seen)
         rows.append([*_shared_by(seen, given), *_losses(seen, given, entrant)])
     return np.array(rows)
@@ -506,8 +409,8 @@ def _one_reading(rng: np.random.Generator, trace: str) -> FloatArray:
 
 #: What :func:`readings` compares: name, reading, mechanism, part of the requests that fit in a slot by each resource.
 READINGS: tuple[tuple[str, str, Entrant, float], ...] = (
-    ("gdrf", "amounts in mean machines", ENTRANTS["gdrf"], _SLOT),
-    ("gdrf", "amounts in the trace's units", replace(ENTRANTS["gdrf"], call=each_period(gdrf)), _SLOT),
+    ("gdrf", "amounts in mean machines", ENTRANTS["gdrf"], SLOT),
+    ("gdrf", "amounts in the trace's units", replace(ENTRANTS["gdrf"], call=each_period(gdrf)), SLOT),
     *(
         ("slots", f"a slot holds {part:.0%} of the requests", ENTRANTS["slots"], part)
         for part in (0.25, 0.5, 0.75, 0.9)
@@ -547,62 +450,6 @@ def readings(
     )
 
 
-# ------------------------------------------------------------------------------------------------- property matrix
-
-
-def _looked(tries: int, seed: int, cell: tuple[str, str]) -> tuple[str, str, int]:
-    found, number = look(ENTRANTS[cell[0]], cell[1], tries, seed)
-    if found is None:
-        return "", "", number
-    slot = f"; a slot holds ({', '.join(f'{x:g}' for x in found.case.slot)})" if cell[0].startswith("slots") else ""
-    return found.what, str(found.case) + slot, number
-
-
-def matrix(tries: int = 1000, seed: int = SEED, *, progress: bool = False) -> pd.DataFrame:
-    """Ask of every mechanism every property: look for a small instance that breaks it.
-
-    Parameters
-    ----------
-    tries : int
-        Instances looked at for each cell, at most, times the effort of the property; small ones first.
-    seed : int
-    progress : bool
-
-    Returns
-    -------
-    DataFrame
-        One row per ``mechanism``, ``property``: ``found`` (whether there is a witness), ``tried`` (instances looked
-        at), ``witness`` (what happens), ``case`` (where). For ``remembers`` the witness shows the property, for the
-        others it breaks it.
-
-    Notes
-    -----
-    Cost: 192 cells; with linear programs up to 1 s an instance for the fluid DRFH, else some milliseconds.
-    """
-    tries = as_whole(tries, "tries", 1)
-    stream(seed)  # which refuses what is no seed
-    asked = [(mechanism, name) for mechanism in MECHANISMS for name in PROPERTIES]
-    found = sweep(
-        partial(_looked, tries, seed),
-        asked,
-        progress=progress,
-        label="cells of the matrix",
-    )
-    return pd.DataFrame(
-        [
-            {
-                "mechanism": mechanism,
-                "property": name,
-                "found": bool(what),
-                "tried": number,
-                "witness": what,
-                "case": case,
-            }
-            for (mechanism, name), (what, case, number) in zip(asked, found)
-        ]
-    )
-
-
 _store = partial(storing, module=__name__, seed=SEED)
 #: What is stored, each with the call that computes it.
 STORED: dict[str, Callable[..., None]] = {
@@ -610,5 +457,5 @@ STORED: dict[str, Callable[..., None]] = {
     "compare/day": _store("compare/day", day, data=DATA, runs=RUNS),
     "compare/failures": _store("compare/failures", failures, data=DATA, runs=RUNS),
     "compare/lying": _store("compare/lying", lying, data=DATA, runs=30),
-    "compare/matrix": _store("compare/matrix", matrix, tries=1000),
+    "compare/matrix": _store("compare/matrix", matrix, module=matrix.__module__, tries=1000),
 }

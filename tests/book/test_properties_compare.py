@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fairbook as fb
-from book.compare import findings, properties as props
+from book.compare import matrix, properties as props
 from book.compare.entrants import ENTRANTS, Entrant, Outcome, Shared
 from book.compare.properties import PROPERTIES
 from book.compare.studies import instance
@@ -33,7 +33,7 @@ PAIR = shared([[2, 1], [1, 3]], [[5, 8]])
 
 
 def drawn(count: int, periods: int = 1, size: int = 5) -> list[Shared]:
-    return [findings.random_shared(np.random.default_rng([5, k]), size, periods) for k in range(count)]
+    return [matrix.random_shared(np.random.default_rng([5, k]), size, periods) for k in range(count)]
 
 
 # ------------------------------------------------------------------------------------------------------- entrants
@@ -293,7 +293,7 @@ MUTANTS: dict[str, tuple[Entrant, set[str]]] = {
     ("name", "caught"), [(name, one) for name, (_, hits) in MUTANTS.items() for one in sorted(hits)]
 )
 def test_a_broken_mechanism_is_caught(name: str, caught: str) -> None:
-    found, tried = findings.look(MUTANTS[name][0], caught, 300)
+    found, tried = matrix.look(MUTANTS[name][0], caught, 300)
     assert found is not None
     assert 1 <= tried <= 300 * PROPERTIES[caught].effort
     assert PROPERTIES[caught].check(found.case, MUTANTS[name][0]) == found.what
@@ -314,8 +314,8 @@ def test_whole_tasks_may_miss_by_one() -> None:
 
 def test_tv_drf_in_whole_tasks_may_leave_a_user_below_its_own_machines_over_two_periods() -> None:
     """Rarer than in one period: the usual search does not come across it, so it is kept and asked last."""
-    (case,) = findings.KEPT["sharing_periods"]
-    assert findings.look(ENTRANTS["tv_drf"], "sharing_periods", 2) == (
+    (case,) = matrix.KEPT["sharing_periods"]
+    assert matrix.look(ENTRANTS["tv_drf"], "sharing_periods", 2) == (
         (case, "user 2 runs 17 then 24 tasks, alone 20 then 24"),
         3,
     )
@@ -325,7 +325,7 @@ def test_tv_drf_in_whole_tasks_may_leave_a_user_below_its_own_machines_over_two_
 
 def test_tv_drf_in_fractions_may_leave_a_user_below_its_own_block_over_three_periods() -> None:
     """By hand: a surplus in period 1 makes up for a deficit in each resource, and each is counted once."""
-    (case,) = findings.KEPT["sharing_three"]
+    (case,) = matrix.KEPT["sharing_three"]
     fluid = ENTRANTS["tv_drf_fluid"]
     ran: list[list[Any]] = [[0, 0, 2], [Fraction(5, 2), 0, Fraction(1, 2)], [0, Fraction(11, 4), Fraction(1, 4)]]
     assert fluid.call(case).tasks == pytest.approx(np.array(ran, dtype=float))
@@ -342,10 +342,10 @@ def test_tv_drf_in_fractions_may_leave_a_user_below_its_own_block_over_three_per
 def test_tasks_of_several_slots_leave_gaps() -> None:
     """By hand: who comes first decides who meets the gaps, and a machine of nobody moves them."""
     slots = ENTRANTS["slots"]
-    (order,) = findings.KEPT["order"]  # eight machines of three slots, twelve slots each
+    (order,) = matrix.KEPT["order"]  # eight machines of three slots, twelve slots each
     assert slots.call(order).tasks.tolist() == [[12, 4]]
     assert slots.call(order.permuted(np.array([1, 0]))).tasks.tolist() == [[6, 12]]
-    (more,) = findings.KEPT["more"]  # six machines of four slots and one of three: eight slots each, then nine
+    (more,) = matrix.KEPT["more"]  # six machines of four slots and one of three: eight slots each, then nine
     assert slots.call(replace(more, extra=more.extra[:0])).tasks.tolist() == [[2, 2, 2]]
     assert slots.call(more).tasks.tolist() == [[3, 3, 0]]
     for name, case in (("order", order), ("more", more)):

@@ -13,7 +13,7 @@ import fairbook as fb
 from book.common import results
 from book.compare import explorable, studies as study
 from book.compare.entrants import ENTRANTS, STAND_INS, Outcome, Shared
-from book.compare.findings import KEPT
+from book.compare.matrix import KEPT
 from book.compare.properties import PROPERTIES
 from tools.execute import BOOK
 
