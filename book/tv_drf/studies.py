@@ -14,14 +14,15 @@ import pandas as pd
 from tqdm import tqdm
 
 from book.common.runs import choices, interval, numbers, repeat, storing, stream
+from book.tv_drf.against_optimum import NOTHING, gaps, losses, ratio
 from book.tv_drf.example import EXAMPLE, Example, example
 from book.tv_drf.users import (
-    ALONE,
     MACHINES,
     MECHANISMS,
     PERIODS,
+    SEED,
+    SIZES,
     UNSERVED,
-    Alone,
     Instance,
     Separate,
     Unserved,
@@ -67,26 +68,13 @@ __all__ = [
     "readings",
 ]
 
-#: Root of every random stream.
-SEED = 2019
+#: Repetitions of the figures.
 RUNS = 100
-#: Numbers of users.
-SIZES = (5, 20, 100)
 #: Data files, below ``data/``, on which the stored results depend.
 DATA = ("alibaba2017.json",)
 
 #: What is measured in each period.
 MEASURES = ("min_share", "cpu", "memory", "total_share", "min_ratio", "behind", "served")
-
-#: Below this a difference is rounding.
-_NOTHING = 1e-9
-
-
-def _ratio(over: FloatArray, under: FloatArray) -> FloatArray:
-    """Divide; 1 where both are zero, infinite where only the second is."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found: FloatArray = np.where(under > 0, over / under, np.where(over > 0, np.inf, 1.0))
-    return found
 
 
 def _behind(run: TvDrfRun | Separate) -> FloatArray:
@@ -108,9 +96,9 @@ def _measured(case: Instance, run: TvDrfRun | Separate, usual: Separate) -> Floa
             use[:, 0],
             use[:, 1],
             shares @ case.contributions,
-            _ratio(shares, usual.cumulative_shares).min(axis=1),
+            ratio(shares, usual.cumulative_shares).min(axis=1),
             _behind(run),
-            _ratio(np.cumsum(run.tasks.sum(axis=1)), submitted.astype(float)),
+            ratio(np.cumsum(run.tasks.sum(axis=1)), submitted.astype(float)),
         ]
     )
 
@@ -199,7 +187,7 @@ def curves(
             names=["n", "unserved", "mechanism", "measure", "period"],
         )
         flat = values.reshape(len(values), -1)
-        below = np.where(index.get_level_values("mechanism") == "difference", (flat < -_NOTHING).mean(axis=0), np.nan)
+        below = np.where(index.get_level_values("mechanism") == "difference", (flat < -NOTHING).mean(axis=0), np.nan)
         parts.append(pd.concat([index.to_frame(index=False), interval(flat)], axis=1).assign(below=below))
     return pd.concat(parts, ignore_index=True).assign(runs=runs)
 
@@ -262,159 +250,6 @@ def _of(
 fig3, fig4, fig5, fig6, fig7 = (partial(_of, figure) for figure in _CURVES)
 
 
-# ------------------------------------------------------------------------------------- the heuristic and its optimum
-
-#: What is asked for sharing losses: a mechanism with a reading of what a user would have had alone.
-_JUDGED: tuple[tuple[str, Alone], ...] = (
-    *(("tv_drf", alone) for alone in ALONE),
-    ("memoryless", "whole_bundles"),
-    ("optimum", "bundles"),
-    ("optimum", "resources"),
-)
-
-
-def _lost(rng: np.random.Generator, n: int, unserved: str, **how: Any) -> FloatArray:
-    """Give per judged mechanism: the part of users' periods below 1, and of periods in which 1 is out of reach."""
-    case = draw(rng, n, **how)
-    found = []
-    for mechanism, alone in _JUDGED:
-        run = shared(case, mechanism, unserved, alone)
-        reach = run.below_one.mean() if mechanism == "optimum" else np.nan
-        found.append([(run.sharing_coefficients < 1 - _NOTHING).mean(), reach])
-    return np.array(found)
-
-
-def _each(
-    run: Callable[..., Any],
-    name: str,
-    runs: int,
-    seed: int,
-    sizes: Any,
-    unserved: Any,
-    progress: bool,
-    how: dict[str, Any],
-) -> Iterator[tuple[dict[str, Any], list[Any]]]:
-    """Give for each number of users and fate of their tasks what every run finds."""
-    for n, queue in product(numbers(sizes, "sizes", "number of users"), choices(unserved, "unserved", UNSERVED)):
-        yield (
-            {"n": n, "unserved": queue},
-            repeat(
-                run, runs, seed=seed, key=(n,), progress=progress, label=f"{name}, n = {n}", n=n, unserved=queue, **how
-            ),
-        )
-
-
-def losses(
-    runs: int = 30,
-    seed: int = SEED,
-    *,
-    sizes: Sequence[int] = SIZES,
-    unserved: str | Sequence[str] = UNSERVED,
-    progress: bool = False,
-    **how: Any,
-) -> pd.DataFrame:
-    """Count how often somebody has less than alone: the sharing coefficient is below 1.
-
-    Parameters
-    ----------
-    runs, seed
-        Repetitions and their root seed.
-    sizes : sequence of int
-        Numbers of users.
-    unserved : {"waits", "expires"} or both
-    **how
-        Readings, see :func:`instance`.
-
-    Returns
-    -------
-    DataFrame
-        One row per ``n``, ``unserved``, ``mechanism`` and ``alone`` (the reading in which the coefficient is meant):
-        ``below`` (part of all users, periods and runs with beta < 1), ``unreachable`` (fluid optimum only: part of the
-        periods in which beta >= 1 is out of reach for all at once), ``runs``.
-
-    Notes
-    -----
-    Cost per run: six runs of the mechanism; 0.7 s for 100 users.
-    """
-    parts = []
-    for case, found in _each(_lost, "losses", runs, seed, sizes, unserved, progress, how):
-        mean = np.mean(found, axis=0).round(12)
-        parts += [
-            {
-                **case,
-                "mechanism": mechanism,
-                "alone": alone,
-                "below": mean[k, 0],
-                "unreachable": mean[k, 1],
-                "runs": runs,
-            }
-            for k, (mechanism, alone) in enumerate(_JUDGED)
-        ]
-    return pd.DataFrame(parts)
-
-
-#: Machines as they are, and one machine that has all they have.
-_PACKINGS = ("machines", "merged")
-
-
-def _gap(rng: np.random.Generator, n: int, unserved: str, **how: Any) -> list[tuple[FloatArray, ...]]:
-    """Give per packing: distances in steps, shape (T, n), and ratios of the sums of w G, shape (T,)."""
-    case = draw(rng, n, **how)
-    best = shared(case, "optimum", unserved)
-    step = (case.demands / case.machines.sum(axis=0)).max(axis=2) / case.contributions
-    step = np.maximum.accumulate(np.where(case.tasks > 0, step, 0.0), axis=0)
-    found: list[tuple[FloatArray, ...]] = []
-    for packing in _PACKINGS:
-        pool = case.machines if packing == "machines" else case.machines.sum(axis=0, keepdims=True)
-        run = shared(case._replace(machines=pool), "tv_drf", unserved)
-        off = np.abs(run.cumulative_shares - best.cumulative_shares)
-        total = _ratio(run.cumulative_shares @ case.contributions, best.cumulative_shares @ case.contributions)
-        found.append((np.where(step > 0, off / np.where(step > 0, step, 1.0), 0.0), total))
-    return found
-
-
-def gaps(
-    runs: int = 30,
-    seed: int = SEED,
-    *,
-    sizes: Sequence[int] = SIZES,
-    unserved: str | Sequence[str] = UNSERVED,
-    progress: bool = False,
-    **how: Any,
-) -> pd.DataFrame:
-    """Hold the heuristic against the optimum, fluid: by how many of its own tasks is each user off?
-
-    Parameters
-    ----------
-    runs, seed, sizes, unserved, how
-        As in :func:`losses`.
-
-    Returns
-    -------
-    DataFrame
-        One row per ``n``, ``unserved`` and ``packing`` ("machines": as they are; "merged": one machine that has all
-        they have, so that whole tasks are the only difference). Of ``abs(G - G of the optimum)`` in units of the
-        user's largest step r / w so far, over users, periods and runs: ``mean``, ``worst``. Of the sum of w G as a part
-        of the optimum's, over periods and runs: ``total_share`` (mean), ``total_share_least``. ``runs``.
-    """
-    parts = []
-    for case, found in _each(_gap, "gaps", runs, seed, sizes, unserved, progress, how):
-        for k, packing in enumerate(_PACKINGS):
-            steps, total = (np.stack([run[k][part] for run in found]).round(12) for part in range(2))
-            parts.append(
-                {
-                    **case,
-                    "packing": packing,
-                    "mean": steps.mean(),
-                    "worst": steps.max(),
-                    "total_share": total.mean(),
-                    "total_share_least": total.min(),
-                    "runs": runs,
-                }
-            )
-    return pd.DataFrame(parts)
-
-
 # ------------------------------------------------------------------------------------------ what the paper leaves out
 
 #: What is open, its readings, and what each changes; the first of each is that of the figures.
@@ -444,7 +279,7 @@ def _end(rng: np.random.Generator, **how: Any) -> FloatArray:
     """Give least G after the last period and mean utilisation, and how often sharing is behind: (2 ways, 3, 2)."""
     values = _served(rng, mechanisms=("tv_drf", "alone"), **how)[:, [MEASURES.index(name) for name in _ENDS]]
     level = np.concatenate([values[:, :1, -1], values[:, 1:].mean(axis=2)], axis=1)
-    behind = (values[0] - values[1] < -_NOTHING).mean(axis=1)
+    behind = (values[0] - values[1] < -NOTHING).mean(axis=1)
     return np.stack([level, np.stack([behind, behind])], axis=2)
 
 
@@ -573,6 +408,7 @@ def memory_course(*, quiet: int = 8, periods: int = 20) -> pd.DataFrame:
 _BUSY: dict[str, Any] = {"min_load": 1.0}
 
 _store = partial(storing, module=__name__, seed=SEED, data=DATA)
+_judge = partial(_store, module=losses.__module__, runs=30, sizes=[5, 20], **_BUSY)
 
 #: Full-effort tables kept in data/results, each with the call that computes it (with a bar on stderr or without).
 STORED: dict[str, Callable[..., None]] = {
@@ -580,8 +416,8 @@ STORED: dict[str, Callable[..., None]] = {
     "tv_drf/curves_20": _store("tv_drf/curves_20", curves, runs=RUNS, n=20, unserved=list(UNSERVED)),
     "tv_drf/curves_100": _store("tv_drf/curves_100", curves, runs=RUNS, n=100, unserved=list(UNSERVED)),
     "tv_drf/curves_busy": _store("tv_drf/curves_busy", curves, runs=RUNS, n=[5, 20], unserved=list(UNSERVED), **_BUSY),
-    "tv_drf/losses_busy": _store("tv_drf/losses_busy", losses, runs=30, sizes=[5, 20], **_BUSY),
-    "tv_drf/gaps_busy": _store("tv_drf/gaps_busy", gaps, runs=30, sizes=[5, 20], **_BUSY),
+    "tv_drf/losses_busy": _judge("tv_drf/losses_busy", losses),
+    "tv_drf/gaps_busy": _judge("tv_drf/gaps_busy", gaps),
     "tv_drf/readings": _store("tv_drf/readings", readings, runs=50),
 }
 

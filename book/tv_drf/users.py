@@ -21,6 +21,10 @@ from fairbook.mechanisms.tv_drf.run import TvDrfRun
 from fairbook.mechanisms.tv_drf.tv_drf import tv_drf
 from fairbook.model.inputs import FloatArray, as_number, as_positive, as_whole
 
+#: Root of every random stream.
+SEED = 2019
+#: Numbers of users.
+SIZES = (5, 20, 100)
 #: Periods of a run.
 PERIODS = 20
 MEMORY_GB = 40.0
