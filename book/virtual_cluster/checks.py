@@ -15,12 +15,19 @@ import pandas as pd
 
 from book.common.claims.registry import Effort, Kind, Mechanism, Part, claim
 from book.common.runs import stream
-from book.virtual_cluster import checks_beyond, checks_money, checks_packing, checks_truth, studies as study
+from book.virtual_cluster import (
+    checks_beyond,
+    checks_model,
+    checks_money,
+    checks_packing,
+    checks_truth,
+    studies as study,
+)
 from book.virtual_cluster.judging import ALL, nearest_mixed, runs_of
 from fairbook.mechanisms.clusters.virtual_cluster import virtual_cluster
 from fairbook.model.clusters import VirtualClusters
 
-__all__ = ["checks_beyond", "checks_money", "checks_packing", "checks_truth"]
+__all__ = ["checks_beyond", "checks_model", "checks_money", "checks_packing", "checks_truth"]
 
 # ------------------------------------------------------------------------------------------------------- the figures
 

@@ -11,7 +11,7 @@ import pytest
 
 import fairbook as fb
 from book.common.runs import interval, stream
-from book.virtual_cluster import readings as all_readings, studies as study
+from book.virtual_cluster import one_cluster, readings as all_readings, studies as study
 from fairbook.errors import InvalidInput
 from fairbook.mechanisms.clusters.virtual_cluster import virtual_cluster
 from fairbook.model.requests import as_requests
@@ -309,7 +309,7 @@ def test_gaps_by_hand() -> None:
 
 def test_the_promise_is_kept() -> None:
     for case in drawn(12, 7, "large", 36):
-        sure = study._sure(case)
+        sure = one_cluster._sure(case)
         assert 0 < sure <= by_hand(case, "exact")["y"] + 1e-12
         minimum = fb.virtual_cluster(*case).requests.minimum
 
@@ -320,10 +320,10 @@ def test_the_promise_is_kept() -> None:
         assert holds(sure)
         assert not holds(min(p / a for a in case.max_vms.tolist() for p in range(1, a + 1) if p / a > sure + 1e-9))
     nothing = study.Instance(np.array([10, 10]), np.zeros(2), np.array([5, 5]))
-    assert study._sure(nothing) == 0
+    assert one_cluster._sure(nothing) == 0
     three = np.array([4, 4, 4]), np.zeros(3)  # (H - 1)(largest - 1) = 3 VMs must be free, and no fewer will do
-    assert study._sure(study.Instance(*three, np.array([8, 7]))) == 1
-    assert study._sure(study.Instance(*three, np.array([7, 7]))) == 0
+    assert one_cluster._sure(study.Instance(*three, np.array([8, 7]))) == 1
+    assert one_cluster._sure(study.Instance(*three, np.array([7, 7]))) == 0
 
 
 def test_price_by_hand() -> None:
