@@ -4,6 +4,7 @@ Each part registers its claims as it is imported; the ledger keeps this order.
 """
 
 from book.cbdrf import (  # noqa: I001
+    checks_credit as checks_credit,
     checks_theorems as checks_theorems,
     checks_conduct as checks_conduct,
     checks_table as checks_table,
