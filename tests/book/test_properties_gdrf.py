@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from book.gdrf import properties as props
-from book.gdrf.properties import BROKEN, RULES, Case, Outcome, queue_rounds
+from book.gdrf import properties as props, queueing
+from book.gdrf.properties import BROKEN, RULES, Case, Outcome
 
 ONE, ALIKE = Case(((1, 1),), ((2, 2),)), Case(((1,), (3,)), ((4,), (2,)))
 APART, PACKED = Case(((3, 1), (1, 2)), ((4, 3), (2, 4))), Case(((2,), (3,)), ((4,), (3,)))
@@ -46,28 +46,28 @@ def test_lies_by_hand() -> None:
 
 
 def test_the_queue_by_hand() -> None:
-    queue = queue_rounds(((1,), (2,)), 3, exact=True)
+    queue = queueing.queue_rounds(((1,), (2,)), 3, exact=True)
     assert queue.rounds == ((1, 1), (1, 1), (2, 0))  # amounts (1, 2), (2, 4), then the first twice
-    assert (props.first_round(queue), props.level_within_one(queue)) == (0, 0)
-    assert props.first_round(queue_rounds(((1,), (2,)), 3, exact=True, skips=0)) == -1
-    served = queue_rounds(((1,), (1,)), 3, exact=True, bounds=(1, 6))
+    assert (queueing.first_round(queue), queueing.level_within_one(queue)) == (0, 0)
+    assert queueing.first_round(queueing.queue_rounds(((1,), (2,)), 3, exact=True, skips=0)) == -1
+    served = queueing.queue_rounds(((1,), (1,)), 3, exact=True, bounds=(1, 6))
     assert (served.rounds, served.active, queue.active) == (((1, 1), (0, 2), (0, 2)), 0, 3)
-    assert (props.rounds_of_one(served), props.level_within_one(served)) == (0, 1)  # who is served is left behind
+    assert (queueing.rounds_of_one(served), queueing.level_within_one(served)) == (0, 1)  # who is served is left behind
 
 
 def test_shares_and_lies_in_the_queue_by_hand() -> None:
     demands, room = ((1, 0), (1, 2)), (300, 600)
-    queue, skipping = (queue_rounds(demands, 12, exact=True, room=room, skips=skips) for skips in (None, 0))
-    assert props.held_after(queue)[-1] == (18, 6)  # amounts 18 and 18, shares 18/300 and 6/300
-    assert props.shares_in_queue(demands, room, skipping) < 0 <= props.shares_in_queue(demands, room, queue)
-    assert props.roomy_machine(demands, 2, (1, 3)) == (4, 24)
+    queue, skipping = (queueing.queue_rounds(demands, 12, exact=True, room=room, skips=skips) for skips in (None, 0))
+    assert queueing.held_after(queue)[-1] == (18, 6)  # amounts 18 and 18, shares 18/300 and 6/300
+    assert queueing.shares_in_queue(demands, room, skipping) < 0 <= queueing.shares_in_queue(demands, room, queue)
+    assert queueing.roomy_machine(demands, 2, (1, 3)) == (4, 24)
     # with dominant shares the lie leaves the share and wins the tie for the last slot of a round
     lost = [
-        props.slots_lost_by_lie(
+        queueing.slots_lost_by_lie(
             ((4, 1), (4, 2), (2, 2)),
             (4, 3),
             12,
-            lambda d, rounds, room, least=least: queue_rounds(d, rounds, exact=True, room=room, least=least),
+            lambda d, rounds, room, least=least: queueing.queue_rounds(d, rounds, exact=True, room=room, least=least),
         )
         for least in ("dominant_share", "amount")
     ]
