@@ -14,7 +14,8 @@ import fairbook as fb
 from book.common import results, tables
 from fairbook import metrics
 from fairbook.mechanisms.rows import registry
-from tests.bad_inputs import ENTRIES, NO_ENTRY, Entry, Row, exempt, rows
+from tests.bad_inputs import ENTRIES, Entry, Row, rows
+from tests.bad_inputs_exempt import NO_ENTRY, exempt
 from tests.bad_values import SAME
 
 BY_NAME = {entry.name: entry for entry in ENTRIES}

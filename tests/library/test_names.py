@@ -11,7 +11,8 @@ import pytest
 
 import fairbook as fb
 from fairbook import properties
-from tests.bad_inputs import NAMES, NO_ENTRY, D
+from tests.bad_inputs import NAMES, D
+from tests.bad_inputs_exempt import NO_ENTRY
 from tests.library.test_bad_inputs import BY_NAME, public, said
 
 #: What an axis is named, by its letter in docstrings. Phases come in order, and have no names.
