@@ -72,10 +72,9 @@ def _theorem_1_literally(effort: Effort, subject: Mechanism) -> Evidence:
     demands = np.array([[1.0, 0.5], [1.0, 0.25]])
     found = subject.run(demands, np.ones(2))
     shares = [[Fraction(float(x)).limit_denominator(1000) for x in row] for row in found.tasks[:, None] * found.demands]
-    same = shares[0] == shares[1]
     return Evidence.of(
         computed(
-            same,
+            shares[0] == shares[1],
             f"Demands {in_words(demands.tolist())} of a pool of ones: shares {in_words(shares)}.",
             1,
         )
@@ -233,10 +232,9 @@ _releasing("slow_recovery", "beyond the paper (Corollary 1)",
 def _more_than_rho(effort: Effort, subject: Mechanism) -> Evidence:
     runs = [exactly(subject, [[["1"]]] * 4, [[ratio]] * 4) for ratio in ("1", "3/4")]
     tasks = [[row[0] for row in run.tasks] for run in runs]
-    more = tasks[0] > tasks[1]
     return Evidence.of(
         computed(
-            more,
+            tasks[0] > tasks[1],
             f"One node alone releases all, or 3/4, after each of four phases: tasks {in_words(tasks[0])} and "
             f"{in_words(tasks[1])}.",
             2,

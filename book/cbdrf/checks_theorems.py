@@ -147,10 +147,9 @@ def _sitting_out(effort: Effort, subject: Mechanism) -> Evidence:
         [row[0] for row in exactly(subject, [[[first], ["1"]], [[small], [small]]], ratios).tasks]
         for first in (Fraction(1), nothing)
     )
-    holds = sum(lying) <= sum(honest)
     return Evidence.of(
         computed(
-            holds,
+            sum(lying) <= sum(honest),
             f"Two nodes, one resource, demands 1 and then 1/100; the first never releases. It runs {in_words(honest)} "
             f"tasks if it is honest and {in_words(lying)} if it claims nothing in phase 1: who is granted nothing "
             "holds nothing, and so complies.",

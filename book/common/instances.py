@@ -58,13 +58,6 @@ class Instance:
         lies = {i: as_fractions(row) for i, row in self.lies.items()}
         return Instance(as_fractions(self.demands), as_fractions(self.weights), lies)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Give demands, weights and lies as lists, for a witness."""
-        found: dict[str, Any] = {"demands": self.demands.tolist(), "weights": self.weights.tolist()}
-        if self.lies:
-            found["lies"] = {int(i): row.tolist() for i, row in self.lies.items()}
-        return found
-
 
 # ------------------------------------------------------------------------------------------------------ samplers
 

@@ -134,10 +134,9 @@ def _complexity(effort: Effort, subject: Mechanism) -> Evidence:
         work: list[int] = []
         subject.run(demands, weights, work=work)
         ratios.append(sum(work) / (n * n * np.log2(n)))
-    falls = all(b <= a for a, b in zip(ratios, ratios[1:], strict=False))
     return Evidence.of(
         Part(
-            falls,
+            all(b <= a for a, b in zip(ratios, ratios[1:], strict=False)),
             "numbers",
             "Entries read, divided by n^2 log2 n, at n = "
             + ", ".join(f"{n}: {r:.2f}" for n, r in zip(sizes, ratios, strict=True))

@@ -191,11 +191,6 @@ RULES: dict[str, Rule] = {
 # -------------------------------------------------------------------------------------------------- broken on purpose
 
 
-def _short(case: Case, exact: bool) -> Outcome:
-    """GDRF, the last task taken back."""
-    return Outcome.of(case, RULES["gdrf"](case, exact).placed[:-1])
-
-
 def _least_used(case: Case, exact: bool) -> Outcome:
     """Turn about in fixed order, each task on the machine with the smallest used part (4) that has room."""
     filling, waiting = Filling(case), list(range(len(case.demands)))
@@ -229,7 +224,7 @@ def _packed(case: Case, exact: bool) -> Outcome:
 
 #: Rules that break (or, for claims that fail, mend) in one named way.
 BROKEN: dict[str, Rule] = {
-    "last task taken back": _short,
+    "last task taken back": lambda case, exact: Outcome.of(case, RULES["gdrf"](case, exact).placed[:-1]),
     "least used machine": _least_used,
     "largest packing": _packed,
     "nothing placed": lambda case, exact: Outcome.of(case, []),

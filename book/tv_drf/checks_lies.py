@@ -328,10 +328,9 @@ def all_whole(w: Workload) -> list[tuple[Fraction, ...]]:
 def _heuristic_optimal(effort: Effort, judged: Mechanism) -> Evidence:
     outcome = judged.run(NO_TIE, True)
     ours, best = tuple(sorted(outcome.shares[0])), max(all_whole(NO_TIE))
-    optimal = ours >= best
     return Evidence.of(
         computed(
-            optimal,
+            ours >= best,
             f"{NO_TIE}. Algorithm 1 runs {in_words(outcome.tasks[0].tolist())} tasks; the G, sorted, are "
             f"{in_words(ours)}. The best possible are {in_words(best)}.",
             1,

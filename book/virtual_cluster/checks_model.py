@@ -1,6 +1,6 @@
 """The claims about the model of virtual clusters: what kind of problem it is, how hard, and what bounds it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
@@ -19,18 +19,14 @@ from book.virtual_cluster.properties import Case, cases, pour
 from fairbook.mechanisms.clusters.virtual_cluster import virtual_cluster
 
 
-def _on_one(row: Sequence[Fraction]) -> bool:
-    """(4): one user's VMs are on one cluster."""
-    return sum(1 for x in row if x) <= 1
-
-
 @claim(
     id="virtual_cluster.linear",
     locator="Section 1.3",
     kind="statement",
     variant="condition (4) as printed",
     statement="Problem (1) to (5) is a linear program.",
-    mechanism=Mechanism("condition (4)", _on_one),
+    # (4): one user's VMs are on one cluster
+    mechanism=Mechanism("condition (4)", lambda row: sum(1 for x in row if x) <= 1),
     mutant=Mechanism("no condition (4)", lambda row: True),
 )
 def _linear(effort: Effort, judged: Mechanism) -> Evidence:

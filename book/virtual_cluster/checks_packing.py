@@ -173,11 +173,6 @@ about_a_case(
 # ------------------------------------------------------------------------------------------ limits, and Figure 1 itself
 
 
-def _queue_a(case: Case) -> list[int]:
-    """Step 3 of Figure 1: queue A holds the users with k <= 1 - tau."""
-    return [i for i, k in enumerate(case.tolerance) if k <= 1 - case.scarcity]
-
-
 _KNAPSACK = "Where tau > 1, the algorithm becomes the solution of a knapsack problem."
 about_a_case(
     "plenty.knapsack.printed",
@@ -189,7 +184,9 @@ about_a_case(
         f"The scarcity tau is {case.scarcity}; step 4 packs {len(queue)} of {len(case.max_vms)} users. No k is at "
         "most 1 - tau, which is negative."
     ),
-    Mechanism("queue A: k <= 1 - tau", _queue_a),
+    Mechanism(
+        "queue A: k <= 1 - tau", lambda case: [i for i, k in enumerate(case.tolerance) if k <= 1 - case.scarcity]
+    ),
     Mechanism("queue A: k > 1 - tau", lambda case: [i for i, k in enumerate(case.tolerance) if k > 1 - case.scarcity]),
     variant="Figure 1 as printed, with step 4 packing everybody",
 )

@@ -32,10 +32,6 @@ def _decimals(values: Any) -> list[Fraction]:
     return [x if isinstance(x, Fraction) else Fraction(str(x)) for x in values]
 
 
-def _ceil(x: Fraction) -> Fraction:
-    return Fraction(-(-x.numerator // x.denominator))
-
-
 @dataclass(frozen=True)
 class Case:
     """Requests and clusters in fractions: VMs wanted (n,), tolerances (n,), capacities (H,)."""
@@ -56,7 +52,7 @@ class Case:
     @cached_property
     def minimum(self) -> list[Fraction]:
         least = [(1 - k) * alpha for alpha, k in zip(self.wanted, self.tolerance, strict=True)]
-        return [_ceil(x) for x in least] if self.whole else least
+        return [Fraction(-(-x.numerator // x.denominator)) for x in least] if self.whole else least
 
     def share(self, users: Sequence[int], capacity: Fraction) -> list[Fraction] | None:
         """Share one cluster among these users; None where their minima do not fit."""
