@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-#: Steps of plain Python that kernels may take together, and then each by itself, of 0.02 to 2 microseconds each.
+#: Steps of plain Python that kernels may take together, and then each by itself, of half a microsecond to two each.
 MOST = 2_000_000
 
 

@@ -12,7 +12,7 @@ from fairbook.kernels import kernel
 
 def _bisected(least: Any, *_: Any) -> float:
     """Steps of sharing out clusters: 60 halvings, and as much again for the last VMs."""
-    return 100.0 * len(least)
+    return 300.0 * len(least)
 
 
 @kernel(_bisected)

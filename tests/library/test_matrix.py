@@ -386,6 +386,13 @@ def test_bounds_used_up_on_the_way(bounds: list[int], count: int) -> None:
     RULES["per_server_drf"][0].agrees(([[1, 2], [2, 1]], [[7, 8]], [count], bounds))
 
 
+def test_who_may_have_room_for_a_first_task_hides_nobody() -> None:
+    """On the second machine the second user's task fits but for rounding, so the third's does not, but the fourth's."""
+    demands, machines = [[0, 0.1], [0.02, 0.2], [0.04, 0], [0.02, 0]], [[0.06, 0.5], [0.05, 0.3]]
+    given: dict[str, Any] = {"max_tasks": [np.inf, 2, np.inf, np.inf], "weights": [7.75, 1.75, 7.375, 0.875]}
+    assert fb.per_server_drf(demands, machines, **given).tasks.tolist() == [4, 2, 1, 1]
+
+
 @pytest.mark.parametrize("name", [name for name in ENGINES if name.split(",")[0] in RULES])
 @FEW
 @given(cell=cells(), times=st.sampled_from([2.0, 64.0, 0.25]))

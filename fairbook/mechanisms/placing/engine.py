@@ -42,7 +42,7 @@ _BLOCK = 1 << 17  # placements between two looks at the keyboard, about a tenth 
 
 def _looks(turns: Turns, capacity: FloatArray, *_: Any) -> float:
     """Steps of finding the nearest machines."""
-    return tasks_to_come(turns) * (100 + 20 * len(capacity) ** 0.5) + 10 * capacity.size
+    return tasks_to_come(turns) * (50 + 10 * len(capacity) ** 0.5) + 5 * capacity.size
 
 
 @kernel(_looks, _nrt=False)

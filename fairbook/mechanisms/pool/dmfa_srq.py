@@ -170,7 +170,7 @@ def _rise(top: int, level: Any, rate: Any, slack: Any) -> tuple[int, int]:
     return top, stop
 
 
-@kernel()
+@kernel(lambda demands, *_: 4 * demands.size)
 def _run(demands: Any, weights: Any, lowest: Any, binding: Any) -> None:
     """All arrivals."""
     n, m = demands.shape

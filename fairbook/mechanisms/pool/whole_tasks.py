@@ -93,7 +93,7 @@ def seat(held: FloatArray, winners: NDArray[np.int64], i: int, holds: float) -> 
 
 def _steps(share: FloatArray, weights: FloatArray, bounds: FloatArray, *_: Any) -> float:
     """Steps of handing out tasks."""
-    return (_possible(share, bounds) + len(share)) * share.shape[1]
+    return 3 * (_possible(share, bounds) + len(share)) * share.shape[1]
 
 
 @kernel(_steps)

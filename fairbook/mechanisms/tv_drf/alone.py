@@ -43,7 +43,7 @@ def _fill(demands: Any, s: int, i: int, sizes: Any, parts: Any, per_run: Any, ne
 
 def _spread(demands: Any, bounds: Any, machines: Any, *_: Any) -> float:
     """Steps of spreading all groups over all machines."""
-    return float(demands.size * len(machines))
+    return 2.0 * demands.size * len(machines)
 
 
 @kernel(_spread)

@@ -206,7 +206,7 @@ def _turns(demands: FloatArray, bounds: FloatArray, machines: FloatArray, *_: An
     """Steps of the heuristic: at most all machines for each task that the pool could hold, in whichever period."""
     most = np.where(demands > 0, machines.sum(axis=0) / np.where(demands > 0, demands, 1.0), np.inf).min(axis=2)
     count = np.minimum(bounds, len(demands) * most).sum()
-    return float(demands.size + count * machines.size + len(demands) * machines.size)
+    return 2.0 * (demands.size + count * machines.size + len(demands) * machines.size)
 
 
 @kernel(_turns)
