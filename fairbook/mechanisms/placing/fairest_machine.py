@@ -6,7 +6,7 @@ search follows the better branch and leaves out those that hold nothing better; 
 finds what a scan of all machines finds. A task placed changes one leaf and what is above it. Where all keys are equal,
 it finds the first machine with room. Machines with room for nobody are in nobody's way, however many there are.
 
-Machines of one type have a tournament of their own; a user asks those of its best level, then those of the next. With
+Machines of one type have a tournament of their own; a user asks those that suit it best, then the next. With
 the task counted in, f is another for each user: then all machines are looked at.
 """
 
@@ -34,10 +34,10 @@ class Types(NamedTuple):
 
     #: Group of each machine, shape (N,).
     group: NDArray[np.int64]
-    #: How well a group suits a user, 0 best, shape (n, groups).
-    level: NDArray[np.int64]
-    #: From this level on a group does not suit at all.
-    levels: int
+    #: How badly a group suits a user, 0 best, shape (n, groups).
+    misfit: NDArray[np.int64]
+    #: From here on a group does not suit at all.
+    unsuited: int
 
 
 class Fairness(NamedTuple):
@@ -150,16 +150,16 @@ def _search(at: Any, g: int, kind: int, need: Any, best: float, machine: int) ->
 @kernel(INSIDE, _nrt=False, forceinline=True)
 def _scan(turns: Any, types: Any, fair: Any, i: int) -> int:
     """Look at all machines for the largest key with the task counted in, or -1."""
-    machine, best, nearest = -1, 0.0, types.levels
+    machine, best, least = -1, 0.0, types.unsuited
     for j in range(len(turns.used)):
-        level = types.level[i, types.group[j]]
-        fits = level < types.levels and level <= nearest
+        misfit = types.misfit[i, types.group[j]]
+        fits = misfit < types.unsuited and misfit <= least
         for r in range(turns.used.shape[1]):
             fits = fits and turns.limit[j, r] - turns.used[j, r] >= turns.demands[i, r]
         if fits:
             key = _log_fairness(fair, turns.used, j, turns.demands[i], fair.dominant[i])
-            if level < nearest or key > best + TIED * max(1.0, -best):
-                machine, best, nearest = j, key, level
+            if misfit < least or key > best + TIED * max(1.0, -best):
+                machine, best, least = j, key, misfit
     return machine
 
 
@@ -177,10 +177,10 @@ def by_tournament(turns: Any, types: Any, fair: Any, at: Any) -> bool:
         if i < 0:
             return i == NOBODY
         machine, wanted = _scan(turns, types, fair, i) if fair.after else -1, 0
-        while machine < 0 and wanted < types.levels and not fair.after:
+        while machine < 0 and wanted < types.unsuited and not fair.after:
             best = -np.inf
             for g in range(len(at.tree)):
-                if types.level[i, g] == wanted:
+                if types.misfit[i, g] == wanted:
                     best, machine = _search(at, g, at.kinds[i], demands[i], best, machine)
             wanted += 1
         if put(turns, i, machine):
@@ -207,7 +207,7 @@ def as_tree(turns: Turns, group: NDArray[np.int64], empty: float) -> Tree:
         leaf[one] = nodes = leaves + np.arange(len(one))
         lowest[g, nodes] = one
         for b in range(most):
-            fit = (turns.limit[one, None] >= needs[first[b] : first[b + 1]]).all(axis=2).any(axis=1)
+            fit = np.all(turns.limit[one, None] >= needs[first[b] : first[b + 1]], axis=2).any(axis=1)
             tree[g, nodes, b] = np.where(fit, empty, -np.inf)
         tree[g, nodes, most:] = turns.limit[one]
     while leaves > 1:  # level by level upwards
