@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 import fairbook as fb
-from benchmarks.machines import cut_sizes, drfh_fluid, gdrf, nearest, requests, virtual_cluster
+from benchmarks.machines import cut_sizes, drfh_fluid, gdrf, in_machines, nearest, requests, virtual_cluster
 from benchmarks.plain import (
     plain_by_task,
     plain_cbdrf,
@@ -519,6 +519,7 @@ _SECTIONS: dict[str, Callable[[np.random.Generator, int], Iterator[Row | str]]] 
     "virtual_cluster": virtual_cluster,
     "processes": _processes,
     "growth": _growth,
+    "growth in machines": in_machines,
     "all mechanisms": _all_mechanisms,
 }
 

@@ -165,6 +165,41 @@ def nearest(rng: np.random.Generator, scale: int) -> Iterator[Row]:
         )
 
 
+def in_machines(rng: np.random.Generator, scale: int) -> Iterator[str]:
+    """Say what a task costs on more and more machines, of which no two are alike."""
+    sizes, n = (1000, 10_000, 100_000), 100
+
+    def over_time(demands: np.ndarray, machines: np.ndarray) -> fb.TvDrfRun:
+        return fb.tv_drf(demands[None], np.full((1, n), 1e6), machines, np.full(n, 1 / n))
+
+    rows: dict[str, Callable[..., Any]] = {
+        "`drfh`, First-Fit": partial(fb.drfh, method="first_fit"),
+        "`drfh`, Best-Fit": fb.drfh,
+        "`gdrf`": fb.gdrf,
+        "`mdrf`": fb.mdrf,
+        "`tv_drf`, whole tasks": over_time,
+        "`per_server_drf`": fb.per_server_drf,
+    }
+    lines = [
+        f"Microseconds per task of {n} users, checks of the input included.",
+        "",
+        "| engine | " + " | ".join(f"{K} machines" for K in sizes) + " |",
+        "|---|" + "---|" * len(sizes),
+    ]
+    for name, place in rows.items():
+        cells = []
+        for K in (40, *sizes):  # the first to compile
+            costs = []
+            for _ in range(1 + 2 * scale if K < sizes[-1] else 1):
+                pool = rng.uniform(0.05, 0.3, (n, 2)), rng.uniform(0.5, 1, (K, 2))
+                found: list[Any] = []
+                seconds = timed_once(lambda: found.append(place(*pool)))  # noqa: B023
+                costs.append(1e6 * seconds / found[0].tasks.sum())
+            cells.append(f"{median(costs):.2g}")
+        lines.append(f"| {name} | {' | '.join(cells[1:])} |")
+    yield "\n".join(lines)
+
+
 def drfh_fluid(rng: np.random.Generator, scale: int) -> Iterator[Row]:
     def cell(K: int, n: int) -> tuple[np.ndarray, np.ndarray]:
         return rng.uniform(0.1, 1, (n, 2)), rng.uniform(1, 10, (K, 2))
