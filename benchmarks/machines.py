@@ -190,7 +190,7 @@ def in_machines(rng: np.random.Generator, scale: int) -> Iterator[str]:
         cells = []
         for K in (40, *sizes):  # the first to compile
             costs = []
-            for _ in range(1 + 2 * scale if K < sizes[-1] else 1):
+            for _ in range({sizes[-1]: 1}.get(K, 1 + 2 * scale)):
                 pool = rng.uniform(0.05, 0.3, (n, 2)), rng.uniform(0.5, 1, (K, 2))
                 found: list[Any] = []
                 seconds = timed_once(lambda: found.append(place(*pool)))  # noqa: B023
