@@ -17,6 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 from xdist.scheduler import LoadScopeScheduling
 
+from fairbook.mechanisms import registry
 from tests.visits import Visit, visit
 from tools import execute
 from tools.chromium import Chromium, find_chromium
@@ -66,9 +67,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> KeepToget
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Let kernels be compiled once, before there are workers: each would run them plain for long, and then compile."""
     config = session.config
+    names = list(registry)
     whole = set(config.args) == set(config.getini("testpaths")) and not config.option.keyword
     if whole and getattr(config.option, "numprocesses", None):  # where there are to be workers, and in none of them
-        parts = [subprocess.Popen([sys.executable, "-m", "tests.warm", k, "3"], cwd=ROOT) for k in "012"]
+        parts = [subprocess.Popen([sys.executable, "-m", "fairbook", "warm", *names[k::3]]) for k in range(3)]
         for one in parts:  # what fails here, a test will tell
             one.wait()
 

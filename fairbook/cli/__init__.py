@@ -1,4 +1,4 @@
-"""The command line: ``fairbook allocate | completion``.
+"""The command line: ``fairbook allocate | completion | warm``.
 
 Every command reads its arguments, calls the library and prints. What a user can get wrong ends in one line
 ``fairbook: error: ...`` on stderr. The exit code is 0 where all went well, 1 where a check that was asked for came out
@@ -17,6 +17,7 @@ import fairbook
 from fairbook.cli.common import Parser, serve
 from fairbook.cli.completion import add_completion
 from fairbook.cli.options import add_allocate
+from fairbook.cli.warm import add_warm
 
 
 def _allocate(options: argparse.Namespace) -> int:
@@ -47,6 +48,7 @@ exit codes:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     add_allocate(commands, _allocate)
     add_completion(commands, make_parser)
+    add_warm(commands)
     return parser
 
 

@@ -34,7 +34,7 @@ def test_version_help_and_examples(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("--version") == (0, f"fairbook {fb.__version__}\n", "")
     assert run() == run("--help")
     top, *commands = parsers(cli.make_parser())
-    assert len(commands) == 2
+    assert len(commands) == 3
     for parser in (top, *commands):
         code, text, err = run(*parser.prog.split()[1:], "--help")
         assert (code, err) == (0, "")
@@ -52,6 +52,17 @@ def test_shells_complete_commands_options_and_choices(monkeypatch: pytest.Monkey
         monkeypatch.setenv("COMP_LINE", line)
         assert run("completion", "words", "fairbook", "--word", "before")[1] == f"{offered}\n"
     assert all("fairbook completion words" in run("completion", shell)[1] for shell in ("bash", "zsh", "fish"))
+
+
+def test_warm_keeps_what_a_large_input_needs_and_a_small_one_does_without(tmp_path: Path) -> None:
+    script = "import fairbook as fb; fb.drf([[1, 2]] * 3)"
+    for call in (["-c", script], ["-m", "fairbook", "warm", "drf"]):
+        assert not list(tmp_path.rglob("*.nbi"))
+        process = child(*call, env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)})
+        assert process.communicate(timeout=120)[1] == b""
+        assert process.returncode == 0
+    assert "filling" in {path.name.split(".")[0] for path in tmp_path.rglob("*.nbi")}
+    assert "invalid choice: 'nobody' (choose from 'all', 'drf'" in refused(run("warm", "nobody"))
 
 
 def test_the_command_line_itself_loads_nothing_heavy() -> None:
