@@ -239,10 +239,10 @@ def gdrf(
 
     Notes
     -----
-    Cost O(N (m + b) + P (log n + b m + (b + m) log N)) for P tasks placed on N machines, b the number of different
-    demands (16 at most); with more of them some machines are looked at in vain near the end: measured, a task of 300
-    users costs two to three times what one of 20 does with two resources, nine times with eight. ``"fairness_after"``
-    looks at all machines for each task, O(P N m).
+    Cost O(N m u + P (log n + m u + (b + m) log N)) for P tasks placed on N machines, u different demands (1024 at
+    most) of b kinds (16 at most); where a kind has several, some machines are looked at in vain near the end: measured,
+    a task of 300 users costs two to three times what one of 20 does with two resources, nine times with eight.
+    ``"fairness_after"`` looks at all machines for each task, O(P N m).
 
     A task fits if it overdraws no resource by more than 1e-12 of the machine. Ties between machines go to the lowest
     number; amounts, shares and the logarithms of f tie within 1e-12. It can be interrupted; what was placed is then
