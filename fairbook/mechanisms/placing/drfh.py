@@ -144,7 +144,8 @@ def drfh(
     Cost for P tasks on N machines: First-Fit O(N m u + P (log n + m u + (b + m) log N)), u different demands, 1024 at
     most, of b kinds, 16 at most (measured: a task costs as much on 100 000 machines as on 1 000); Best-Fit O(N (m + log
     N) + P (log n + m N / 64)), at worst O(P N m), and O(N m + n m + P) memory (measured: 0.7 microseconds a task on
-    1 000 machines, 2 on 10 000, 6 to 20 on 100 000); fluid a linear programme with K n variables per level at which users stop, at most n of them (measured: 1 to 2 s for 640 classes and 20 users).
+    1 000 machines, 2 on 10 000, 6 to 20 on 100 000); fluid a linear programme with K n variables per level at which
+    users stop, at most n of them (measured: 1 to 2 s for 640 classes and 20 users).
     Fluid levels are right to 1e-6, where weights lie 10^7 apart to some 1e-5.
 
     References
