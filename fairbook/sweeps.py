@@ -5,7 +5,7 @@ in this process or in others, as `joblib's <https://joblib.readthedocs.io>`_ con
 its random numbers from the job, so the results equal those of a single process, to the last bit::
 
     with joblib.parallel_config("loky", n_jobs=4, inner_max_num_threads=1):
-        book.gdrf.studies.ablation(runs=2000, progress=True)
+        book.gdrf.ablation.ablation(runs=2000, progress=True)
 
 Those who outgrow one machine take joblib's backend for Dask: install ``distributed``, connect with
 ``client = distributed.Client("tcp://10.0.0.1:8786")`` to workers that have the same sources, data and versions (nothing

@@ -70,7 +70,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     names = list(registry)
     whole = set(config.args) == set(config.getini("testpaths")) and not config.option.keyword
     if whole and getattr(config.option, "numprocesses", None):  # where there are to be workers, and in none of them
-        parts = [subprocess.Popen([sys.executable, "-m", "fairbook", "warm", *names[k::3]]) for k in range(3)]
+        parts = [subprocess.Popen([sys.executable, "-m", "fairbook", "warm", *names[k::3]], cwd=ROOT) for k in range(3)]
         for one in parts:  # what fails here, a test will tell
             one.wait()
 

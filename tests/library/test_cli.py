@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -16,7 +17,7 @@ import fairbook as fb
 from book.common import results
 from book.common.claims import command as claims, registry, stored
 from book.common.claims.registry import COLUMNS, Claim, Evidence, Mechanism, Part
-from fairbook import cli
+from fairbook import cli, kernels
 from tests.commands import ROOT, laboratory, refused, run, run_laboratory
 from tools.api_pages import parsers
 
@@ -54,15 +55,23 @@ def test_shells_complete_commands_options_and_choices(monkeypatch: pytest.Monkey
     assert all("fairbook completion words" in run("completion", shell)[1] for shell in ("bash", "zsh", "fish"))
 
 
-def test_warm_keeps_what_a_large_input_needs_and_a_small_one_does_without(tmp_path: Path) -> None:
-    script = "import fairbook as fb; fb.drf([[1, 2]] * 3)"
-    for call in (["-c", script], ["-m", "fairbook", "warm", "drf"]):
-        assert not list(tmp_path.rglob("*.nbi"))
-        process = child(*call, env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)})
-        assert process.communicate(timeout=120)[1] == b""
-        assert process.returncode == 0
-    assert "filling" in {path.name.split(".")[0] for path in tmp_path.rglob("*.nbi")}
+def test_warm_runs_every_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    called = set()
+
+    def plain(self: kernels.Kernel, *arguments: Any) -> Any:
+        called.add(self.py_func)
+        with np.errstate(all="ignore"):
+            return self.py_func(*arguments)
+
+    monkeypatch.setattr(kernels.Kernel, "__call__", plain)
+    monkeypatch.setattr(kernels, "MOST", kernels.MOST)
+    assert run("warm") == (0, "", "")
+    modules = [module for name, module in sys.modules.items() if name.startswith("fairbook.")]
+    known = {one for module in modules for one in vars(module).values() if isinstance(one, kernels.Kernel)}
+    assert {one.py_func for one in known if one._steps is not kernels.INSIDE} <= called
     assert "invalid choice: 'nobody' (choose from 'all', 'drf'" in refused(run("warm", "nobody"))
+    monkeypatch.setattr(kernels, "compiles", lambda: False)
+    assert "numba is not installed" in refused(run("warm", "drf"))
 
 
 def test_the_command_line_itself_loads_nothing_heavy() -> None:

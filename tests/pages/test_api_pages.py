@@ -39,7 +39,7 @@ def test_every_command_and_option_is_on_the_page() -> None:
     sections = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", page, flags=re.DOTALL | re.MULTILINE))
     parsers = {parser.prog: parser for parser in api_pages.parsers(make_parser())}
     assert set(sections) == set(parsers)
-    assert {"fairbook allocate", "fairbook completion"} <= set(parsers)
+    assert {"fairbook allocate", "fairbook completion", "fairbook warm"} <= set(parsers)
     for prog, parser in parsers.items():
         for name in re.findall(r"--[a-z][a-z-]+", parser.format_help()):
             assert name in sections[prog], (prog, name)
