@@ -1,4 +1,4 @@
-"""What is known of the cells of the matrix, by search and by proof, and which mechanism to take."""
+"""What is known of the cells of the matrix, by the search in ``matrix.py`` and by proof, and which mechanism to take."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -87,7 +87,7 @@ def cells(frame: pd.DataFrame, ledger: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     frame : DataFrame
-        From :func:`matrix`.
+        From :func:`book.compare.matrix.matrix`.
     ledger : DataFrame
         With columns ``id`` and ``verdict``, as ``book.common.claims.ledger`` gives it.
 
