@@ -1,4 +1,4 @@
-"""What is known of the cells of the matrix, by the search in ``matrix.py`` and by proof, and which mechanism to take."""
+"""What is known of the cells of the matrix, by the search in ``matrix.py`` and by proof; which mechanism to take."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
