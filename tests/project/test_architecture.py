@@ -21,7 +21,7 @@ MAY: dict[str, set[str]] = {
     "properties": {"errors", "mechanisms", "metrics", "model"},
     "traces": {"errors", "model"},
     "sweeps": {"errors", "files", "model", "progress"},
-    "cli": {"errors", "exports", "files", "mechanisms", "metrics", "model", "progress"},
+    "cli": {"errors", "exports", "files", "kernels", "mechanisms", "metrics", "model", "progress"},
     "__main__": {"cli"},
 }
 #: What may look modules up by name at run time, which no table can follow.
