@@ -4,7 +4,8 @@ Machines are the leaves of a tournament. A node keeps, for each distinct demand 
 ones), the largest key below it of a machine with room for one of them, and the most that is free of each resource. A
 search follows the better branch and leaves out those that hold nothing better; ties go to the lowest number. So it
 finds what a scan of all machines finds. A task placed changes one leaf and what is above it. Where all keys are equal,
-it finds the first machine with room. Machines with room for nobody are in nobody's way, however many there are.
+it finds the first machine with room. Machines with room for nobody are in nobody's way, if there are at
+most 1024 distinct demands.
 
 Machines of one type have a tournament of their own; a user asks those that suit it best, then the next. With
 the task counted in, f is another for each user: then all machines are looked at.

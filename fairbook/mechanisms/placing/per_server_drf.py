@@ -158,7 +158,7 @@ def per_server_drf(
     -----
     Dominant shares are those of the machine, so they may differ from machine to machine. Machines of a class that see
     the same bounds do the same, so they are computed once: O((K + n) n m) for K classes and n users with bounds, O(K n
-    m) without, besides O(m + log n) for each task that is computed, and O(P) for all P tasks.
+    m) without, besides O(m + log n) for each task that is computed or refused, and O(P) for all P tasks.
 
     A user who needs a resource that a machine lacks gets nothing there.
 
