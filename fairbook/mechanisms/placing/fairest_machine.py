@@ -164,9 +164,9 @@ def _scan(turns: Any, types: Any, fair: Any, i: int) -> int:
     return machine
 
 
-def _looks(turns: Turns, types: Types, fair: Fairness, *_: Any) -> float:
-    """Steps of placing by tournament, or by scans."""
-    return tasks_to_come(turns) * (turns.used.size if fair.after else 100)
+def _looks(turns: Turns, types: Types, fair: Fairness, at: Tree) -> float:
+    """Steps of placing by tournament, which looks at a part of the demands for each task, or by scans."""
+    return tasks_to_come(turns) * (turns.used.size if fair.after else 100 + at.needs.size / 4)
 
 
 @kernel(_looks, _nrt=False)
@@ -208,8 +208,11 @@ def as_tree(turns: Turns, group: NDArray[np.int64], empty: float) -> Tree:
         leaf[one] = nodes = leaves + np.arange(len(one))
         lowest[g, nodes] = one
         for b in range(most):
-            fit = np.all(turns.limit[one, None] >= needs[first[b] : first[b + 1]], axis=2).any(axis=1)
-            tree[g, nodes, b] = np.where(fit, empty, -np.inf)
+            full = one
+            for need in needs[first[b] : first[b + 1]]:
+                full = full[(turns.limit[full].T < need[:, None]).any(axis=0)]
+            tree[g, nodes, b] = empty
+            tree[g, leaf[full], b] = -np.inf
         tree[g, nodes, most:] = turns.limit[one]
     while leaves > 1:  # level by level upwards
         half = leaves // 2
