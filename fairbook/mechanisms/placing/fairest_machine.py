@@ -210,7 +210,7 @@ def as_tree(turns: Turns, group: NDArray[np.int64], empty: float) -> Tree:
         for b in range(most):
             full = one
             for need in needs[first[b] : first[b + 1]]:
-                full = full[(turns.limit[full].T < need[:, None]).any(axis=0)]
+                full = full[(turns.limit[full].T < need[:, None]).any(axis=0)]  # noqa: SIM300 (no constant)
             tree[g, nodes, b] = empty
             tree[g, leaf[full], b] = -np.inf
         tree[g, nodes, most:] = turns.limit[one]
