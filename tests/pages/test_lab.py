@@ -8,7 +8,9 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
+from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -59,18 +61,20 @@ def test_the_command_that_a_person_types_saves_both(tmp_path: Path) -> None:
     environment = os.environ | {"JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime"), "HOME": str(tmp_path)}
     with (tmp_path / "log").open("w") as log, subprocess.Popen(command, cwd=folder, env=environment, stderr=log) as lab:
         try:
-            for _ in range(600):
-                if (told := list((tmp_path / "runtime").glob("jpserver-*.json"))) and told[0].stat().st_size:
-                    break
-                assert lab.poll() is None, (tmp_path / "log").read_text("utf8")
-                time.sleep(0.1)
-            url = json.loads(told[0].read_text("utf8"))["url"]
 
             def ask(path: str, **more: object) -> str:
+                told = next((tmp_path / "runtime").glob("jpserver-*.json"))
+                url = json.loads(told.read_text("utf8"))["url"]
                 request = Request(url + path, headers={"Authorization": "token word"}, **more)  # type: ignore[arg-type]
                 with urlopen(request, timeout=60) as answer:
                     return str(answer.geturl()) if path == "" else answer.read().decode()
 
+            for _ in range(600):  # the address is written down before anybody answers there
+                assert lab.poll() is None, (tmp_path / "log").read_text("utf8")
+                with suppress(StopIteration, ValueError, URLError):
+                    ask("")
+                    break
+                time.sleep(0.1)
             assert ask("").endswith("/lab/tree/book")
             model = json.loads(ask(f"api/contents/{PAGE}.ipynb"))
             next(cell for cell in model["content"]["cells"] if cell["cell_type"] == "code")["source"] += "\n# changed"
