@@ -175,15 +175,15 @@ def plain_tv_drf(demands: np.ndarray, tasks: np.ndarray, machines: np.ndarray, o
 
 @numba.njit  # type: ignore[misc]
 def _scan(limit: np.ndarray, used: np.ndarray, need: np.ndarray, able: np.ndarray, f: np.ndarray) -> int:
-    """Find the machine of largest f among those that are able and have room; -1 for none."""
-    best = -1
+    """Find the machine of largest f, up to 1e-12, among those that are able and have room; -1 for none."""
+    best, tied = -1, 0.0
     for j in range(len(limit)):
-        if able[j] and (best < 0 or f[j] > f[best]):
+        if able[j] and (best < 0 or f[j] > tied):
             for r in range(len(need)):
                 if limit[j, r] - used[j, r] < need[r]:
                     break
             else:
-                best = j
+                best, tied = j, f[j] + 1e-12 * max(1.0, abs(f[j]))
     return best
 
 
